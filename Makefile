@@ -1,0 +1,40 @@
+# The project's commands, once. README and .ci/run call these.
+
+MINORS := $(notdir $(wildcard testkit/go/*))
+
+.PHONY: demo test check unit live lint deny control-planes
+
+# The main job on sample files. Needs only Rust.
+demo:
+	cargo run --quiet --bin kubectl-nominate -- explain hi -n s3 --from examples/preemption
+
+# Every test on a fresh machine: style, plain tests, and real control planes where they can run.
+test: tools lint control-planes
+	cargo test --locked --workspace
+
+# What a new machine lacks; Debian packages where we may install them.
+.PHONY: tools
+tools:
+	@command -v cargo >/dev/null || { echo "error: cargo is missing; install Rust 1.95 with rustup"; exit 1; }
+	@missing=""; \
+	command -v cc >/dev/null || missing="$$missing gcc libc6-dev"; \
+	command -v unshare >/dev/null && command -v setpriv >/dev/null || missing="$$missing util-linux"; \
+	if [ -n "$$missing" ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -y -q $$missing; \
+	  else echo "error: install these first:$$missing"; exit 1; fi; \
+	fi
+	@command -v go >/dev/null || echo "note: Go is missing, so the tests on real control planes will be ignored; install Go 1.26"
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+# Not part of `test`: needs cargo-deny.
+deny:
+	cargo deny --locked check bans licenses sources
+
+# Builds etcd, the control plane, kubelet and kubectl of each minor into a cache outside of this folder.
+control-planes:
+	@if command -v go >/dev/null && [ "$$(id -u)" = 0 ] && [ "$$(uname)" = Linux ]; then \
+	  cargo run --locked --quiet -p testkit --bin testkit-build -- $(MINORS); \
+	else echo "note: real control planes need Linux, root and Go; their tests will be ignored"; fi

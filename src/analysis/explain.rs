@@ -1,0 +1,150 @@
+//! `nominate explain`: what to read for one Pod, and the explanation of what was read.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::story::Story;
+use super::verdict;
+use crate::answer::nomination_explanation::{NominationExplanation, PodSummary};
+use crate::answer::{API_VERSION, Header};
+use crate::model::pod::{Pod, PodName};
+use crate::model::want::Want;
+use crate::model::world::{Sourced, World};
+
+/// Which Pod is asked about.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) name: String,
+    /// Null only for files, which may hold the Pod in any namespace.
+    pub(crate) namespace: Option<String>,
+    /// Kubeconfig context, for the answer.
+    pub(crate) context: Option<String>,
+}
+
+/// Why no Pod could be chosen.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoPod {
+    Missing,
+    /// Namespaces that each have a Pod of this name.
+    Ambiguous(Vec<String>),
+}
+
+/// What is still to be read. Pure: the same World wants the same.
+pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
+    let mut wants = BTreeSet::new();
+    if let Some(namespace) = &request.namespace {
+        wants.insert(Want::Pod(PodName {
+            namespace: namespace.clone(),
+            name: request.name.clone(),
+        }));
+    }
+    let Ok(pod) = choose(world, request) else {
+        return wants;
+    };
+    let pod = &pod.value;
+    wants.insert(Want::EventsAbout {
+        namespace: pod.name.namespace.clone(),
+        uid: pod.uid.clone(),
+    });
+    let nominated_before = pod
+        .managed_fields
+        .iter()
+        .flatten()
+        .any(|owner| owner.nominated_node);
+    match (&pod.node, &pod.nominated_node) {
+        // Bound: only the victims' events tell where a scheduler's nomination pointed.
+        (Some(_), _) => {
+            if nominated_before {
+                wants.insert(Want::PreemptedEvents);
+            }
+        }
+        (None, Some(node)) => {
+            wants.insert(Want::Node(node.clone()));
+            if pod.gates.is_empty() {
+                wants.insert(Want::PodsOnNode(node.clone()));
+                wants.insert(Want::PreemptedEvents);
+            }
+        }
+        // Pending without a nomination: a note would tell of one that was taken back.
+        (None, None) => {
+            if pod
+                .scheduled()
+                .is_some_and(|condition| condition.reason.as_deref() == Some("Unschedulable"))
+            {
+                wants.insert(Want::PreemptedEvents);
+            }
+        }
+    }
+    wants
+}
+
+/// The Pod that the request names; of several incarnations the newest.
+pub(crate) fn choose<'w>(world: &'w World, request: &Request) -> Result<&'w Sourced<Pod>, NoPod> {
+    if let Some(namespace) = &request.namespace {
+        let name = PodName {
+            namespace: namespace.clone(),
+            name: request.name.clone(),
+        };
+        return world.pods_named(&name).pop().ok_or(NoPod::Missing);
+    }
+    let namespaces: BTreeSet<&str> = world
+        .pods()
+        .filter(|pod| pod.value.name.name == request.name)
+        .map(|pod| pod.value.name.namespace.as_str())
+        .collect();
+    match (namespaces.first(), namespaces.len()) {
+        (Some(namespace), 1) => {
+            let name = PodName {
+                namespace: (*namespace).to_owned(),
+                name: request.name.clone(),
+            };
+            world.pods_named(&name).pop().ok_or(NoPod::Missing)
+        }
+        (None, _) => Err(NoPod::Missing),
+        (Some(_), _) => Err(NoPod::Ambiguous(
+            namespaces.into_iter().map(str::to_owned).collect(),
+        )),
+    }
+}
+
+/// Explains a Pod that is in the World, judged at `now`.
+pub(crate) fn explain(
+    world: &World,
+    request: &Request,
+    pod: &Sourced<Pod>,
+    now: Timestamp,
+    generated_at: Timestamp,
+) -> NominationExplanation {
+    let story = Story::of(world, pod, now);
+    let verdict = verdict::judge(&story);
+    let pod = &pod.value;
+    NominationExplanation {
+        header: Header {
+            api_version: API_VERSION,
+            kind: "NominationExplanation",
+            generated_at,
+            now,
+            sources: world.sources().cloned().collect(),
+            coverage: world.coverage().cloned().collect(),
+        },
+        pod: PodSummary {
+            context: request.context.clone(),
+            namespace: pod.name.namespace.clone(),
+            name: pod.name.name.clone(),
+            uid: pod.uid.0.clone(),
+            phase: pod.phase.clone(),
+            scheduler_name: pod.scheduler_name.clone(),
+            priority: pod.priority,
+            node_name: pod.node.clone(),
+            nominated_node_name: pod.nominated_node.clone(),
+        },
+        verdict,
+        nominations: story.nominations,
+        binding: story.binding,
+        victims: story.victims,
+        preempted_by: story.preempted_by,
+        scheduler: story.report,
+        timeline: story.timeline,
+    }
+}

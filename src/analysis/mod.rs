@@ -1,0 +1,12 @@
+//! Plain functions of World and "now": what happened, and what it means.
+//!
+//! No client, no clock, no environment, nothing async. The order of facts never matters here.
+
+pub(crate) mod explain;
+mod message;
+mod nominations;
+mod preempted_note;
+mod story;
+mod timeline;
+mod verdict;
+mod victims;

@@ -1,0 +1,256 @@
+//! Which nominations the Pod had: the one that stands, and the traces of those that ended.
+//!
+//! Sources of the rules: observed on 1.35.4, 1.36.3 and 1.37.2. The field alone tells where; managedFields tell
+//! who and when and outlive the binding; a `Preempted` note or a decision tells where after the field is gone.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::story::Story;
+use crate::answer::nomination_explanation::{Decision, Ended, Nomination, NominationKind, Writer};
+use crate::model::pod::FieldOwner;
+
+/// The annotation's JSON; a recommender's own claim.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct Annotation {
+    id: String,
+    node: String,
+    recommender: String,
+    algorithm: String,
+    algorithm_version: String,
+    reason: String,
+    written_at: Option<String>,
+    expires_at: Option<String>,
+}
+
+pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
+    let pod = story.pod;
+    let decision = decision(pod.decision.as_deref());
+    let owner = story.nominator();
+    let preemption = story.preemptions().pop();
+    let mut found = Vec::new();
+
+    // What a Preempted note tells of: a nomination to that node, made at that time.
+    let noted = preemption.as_ref().and_then(|(event, note)| {
+        let node = note.node.clone()?;
+        Some(Nomination {
+            node: Some(node),
+            kind: NominationKind::Preemption,
+            by: Writer {
+                manager: event.value.manager.clone(),
+                user: None,
+                scheduler: Some(event.value.reporter.clone()),
+            },
+            from: event.value.first,
+            until: None,
+            ended: None,
+            ended_by: None,
+            decision: None,
+        })
+    });
+
+    if let (Some(node), None) = (&pod.nominated_node, &pod.node) {
+        let mut standing = standing(story, node, owner, noted.is_some(), decision.as_ref());
+        if pod.deletion.is_some() {
+            standing.ended = Some(Ended::Deleted);
+            standing.until = None;
+        }
+        if let Some(mut earlier) = noted.filter(|earlier| earlier.node != standing.node) {
+            earlier.ended = Some(Ended::Replaced);
+            earlier.until = standing.from;
+            found.push(earlier);
+        }
+        found.push(standing);
+        return found;
+    }
+
+    let by_scheduler = owner.is_some_and(|owner| story.is_scheduler(owner));
+    let mut last = match (owner, noted, decision) {
+        // An outsider was the last to write; its decision, if it left one, says where.
+        (Some(owner), noted, decision) if !by_scheduler => {
+            let decision = decision.filter(|_| owner.decision || wrote_decision(story, owner));
+            if let Some(mut earlier) = noted {
+                earlier.ended = Some(Ended::Replaced);
+                earlier.until = owner.time;
+                found.push(earlier);
+            }
+            Some(Nomination {
+                node: decision.as_ref().map(|decision| decision.node.clone()),
+                kind: NominationKind::External,
+                by: Writer {
+                    manager: Some(owner.manager.clone()),
+                    user: None,
+                    scheduler: None,
+                },
+                from: owner.time,
+                until: None,
+                ended: None,
+                ended_by: None,
+                decision,
+            })
+        }
+        (Some(owner), Some(mut noted), _) => {
+            noted.by.manager = Some(owner.manager.clone());
+            Some(noted)
+        }
+        (Some(owner), None, _) => Some(Nomination {
+            node: None,
+            kind: if owner.scheduled_message {
+                NominationKind::Unknown
+            } else {
+                NominationKind::Expectation
+            },
+            by: Writer {
+                manager: Some(owner.manager.clone()),
+                user: None,
+                scheduler: Some(pod.scheduler_name.clone()),
+            },
+            from: owner.time,
+            until: None,
+            ended: None,
+            ended_by: None,
+            decision: None,
+        }),
+        (None, Some(noted), _) => Some(noted),
+        (None, None, Some(decision)) => Some(Nomination {
+            node: Some(decision.node.clone()),
+            kind: NominationKind::External,
+            by: Writer::default(),
+            from: decision.written_at,
+            until: None,
+            ended: None,
+            ended_by: None,
+            decision: Some(decision),
+        }),
+        (None, None, None) => None,
+    };
+    if let Some(last) = &mut last {
+        end(story, last, owner.is_some());
+    }
+    found.extend(last);
+    found
+}
+
+/// The nomination that the field states.
+fn standing(
+    story: &Story<'_>,
+    node: &str,
+    owner: Option<&FieldOwner>,
+    noted: bool,
+    decision: Option<&Decision>,
+) -> Nomination {
+    let pod = story.pod;
+    let by_scheduler = owner.is_some_and(|owner| story.is_scheduler(owner));
+    let unschedulable = pod
+        .scheduled()
+        .is_some_and(|condition| condition.reason.as_deref() == Some("Unschedulable"));
+    let kind = match owner {
+        // Preemption writes condition and field in one patch; a binding that waits writes the field alone.
+        Some(_) if by_scheduler && (unschedulable || noted) => NominationKind::Preemption,
+        Some(_) if by_scheduler => NominationKind::Expectation,
+        Some(_) => NominationKind::External,
+        None if noted => NominationKind::Preemption,
+        None if decision.is_some_and(|decision| decision.node == node) => NominationKind::External,
+        None => NominationKind::Unknown,
+    };
+    let scheduler = matches!(
+        kind,
+        NominationKind::Preemption | NominationKind::Expectation
+    )
+    .then(|| pod.scheduler_name.clone());
+    Nomination {
+        node: Some(node.to_owned()),
+        kind,
+        by: Writer {
+            manager: owner.map(|owner| owner.manager.clone()),
+            user: None,
+            scheduler,
+        },
+        from: owner.and_then(|owner| owner.time),
+        until: None,
+        ended: None,
+        ended_by: None,
+        decision: decision
+            .filter(|decision| kind == NominationKind::External && decision.node == node)
+            .cloned(),
+    }
+}
+
+/// Whether the manager that owns the field also owns the decision annotation, in whichever of its entries.
+fn wrote_decision(story: &Story<'_>, owner: &FieldOwner) -> bool {
+    story
+        .pod
+        .managed_fields
+        .iter()
+        .flatten()
+        .any(|other| other.manager == owner.manager && other.decision)
+}
+
+/// How a nomination that no longer stands ended.
+fn end(story: &Story<'_>, last: &mut Nomination, stood_at_binding: bool) {
+    match &story.binding {
+        Some(binding) => {
+            last.until = binding.at;
+            // Without the owner's entry it was taken back before; when and by whom is not recorded.
+            if stood_at_binding {
+                last.ended_by.clone_from(&binding.by);
+            } else {
+                last.until = None;
+            }
+            last.ended = match &last.node {
+                Some(node) if stood_at_binding && *node == binding.node => Some(Ended::BoundHere),
+                Some(_) if stood_at_binding => Some(Ended::BoundElsewhere),
+                None if stood_at_binding => None,
+                _ => Some(Ended::Cleared),
+            };
+        }
+        None => {
+            let decision = last.decision.as_ref();
+            let expired = decision
+                .and_then(|decision| decision.expires_at)
+                .filter(|expires| *expires <= story.now);
+            // That the decision's time is past by now does not say who emptied the field, or when.
+            last.ended = Some(if expired.is_some() {
+                Ended::Expired
+            } else {
+                Ended::Cleared
+            });
+        }
+    }
+}
+
+/// Reads the annotation; one that is not a decision is no decision.
+pub(super) fn decision(annotation: Option<&str>) -> Option<Decision> {
+    let read: Annotation = serde_json::from_str(annotation?).ok()?;
+    let time = |text: Option<String>| text.and_then(|text| text.parse::<Timestamp>().ok());
+    (!read.node.is_empty()).then_some(Decision {
+        id: read.id,
+        node: read.node,
+        recommender: read.recommender,
+        algorithm: read.algorithm,
+        algorithm_version: read.algorithm_version,
+        reason: read.reason,
+        written_at: time(read.written_at),
+        expires_at: time(read.expires_at),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_annotation_that_is_no_decision_is_none() {
+        assert_eq!(decision(None), None);
+        assert_eq!(decision(Some("n1")), None);
+        assert_eq!(decision(Some(r#"{"id":"1"}"#)), None);
+        let read = decision(Some(
+            r#"{"id":"1","node":"n1","writtenAt":"2026-11-30T08:00:00Z","expiresAt":"soon"}"#,
+        ));
+        let read = read.expect("it names a node");
+        assert_eq!((read.node.as_str(), read.expires_at), ("n1", None));
+        assert!(read.written_at.is_some());
+    }
+}

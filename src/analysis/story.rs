@@ -1,0 +1,254 @@
+//! One Pod's story: all that the World knows of its placement, gathered once for the verdict rules.
+//!
+//! It states what happened; what that means is for the rules in `verdict/` to say.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::preempted_note::{self, PreemptedNote, Preemptor};
+use super::{message, nominations, timeline, victims};
+use crate::answer::nomination_explanation::{
+    Binding, Evidence, Moment, Nomination, PreemptedBy, SchedulerReport, Victim,
+};
+use crate::model::event::Event;
+use crate::model::pod::{FieldOwner, Pod};
+use crate::model::world::{Sourced, World};
+
+/// Reporters whose `Nominated` and `FailedScheduling` events are not a scheduler's.
+const AUTOSCALERS: &[&str] = &["karpenter", "cluster-autoscaler"];
+
+pub(super) struct Story<'w> {
+    pub(super) world: &'w World,
+    pub(super) pod: &'w Pod,
+    pub(super) source: &'w str,
+    pub(super) now: Timestamp,
+    /// Oldest first.
+    pub(super) nominations: Vec<Nomination>,
+    pub(super) binding: Option<Binding>,
+    pub(super) victims: Vec<Victim>,
+    pub(super) preempted_by: Option<PreemptedBy>,
+    pub(super) report: SchedulerReport,
+    pub(super) timeline: Vec<Moment>,
+}
+
+impl<'w> Story<'w> {
+    pub(super) fn of(world: &'w World, pod: &'w Sourced<Pod>, now: Timestamp) -> Self {
+        let mut story = Self {
+            world,
+            pod: &pod.value,
+            source: &pod.source,
+            now,
+            nominations: Vec::new(),
+            binding: None,
+            victims: Vec::new(),
+            preempted_by: None,
+            report: SchedulerReport::default(),
+            timeline: Vec::new(),
+        };
+        story.binding = story.find_binding();
+        story.report = story.find_report();
+        story.nominations = nominations::find(&story);
+        story.victims = victims::find(&story);
+        story.preempted_by = story.find_preemptor();
+        story.timeline = timeline::of(&story);
+        story
+    }
+
+    pub(super) fn last_nomination(&self) -> Option<&Nomination> {
+        self.nominations.last()
+    }
+
+    /// The nomination that stands: the field is set and the Pod is not bound.
+    pub(super) fn standing(&self) -> Option<&Nomination> {
+        self.last_nomination()
+            .filter(|nomination| nomination.ended.is_none())
+    }
+
+    pub(super) fn evidence(&self, at: Option<Timestamp>, text: impl Into<String>) -> Evidence {
+        Evidence {
+            source: self.source.to_owned(),
+            at,
+            text: text.into(),
+        }
+    }
+
+    /// `-n NAMESPACE` and name for a command, quoted for a shell.
+    pub(super) fn pod_argument(&self) -> String {
+        format!(
+            "{} -n {}",
+            shell(&self.pod.name.name),
+            shell(&self.pod.name.namespace)
+        )
+    }
+
+    pub(super) fn age(&self, since: Option<Timestamp>) -> Option<SignedDuration> {
+        since.map(|since| self.now.duration_since(since))
+    }
+
+    /// Events about this incarnation, in order of their last occurrence.
+    pub(super) fn events(&self) -> Vec<&'w Sourced<Event>> {
+        let mut events: Vec<_> = self
+            .world
+            .events()
+            .filter(|event| event.value.is_about(&self.pod.uid))
+            .collect();
+        events.sort_by(|a, b| (a.value.last, &a.value.name).cmp(&(b.value.last, &b.value.name)));
+        events
+    }
+
+    /// Events about this incarnation that a scheduler wrote.
+    pub(super) fn scheduler_events(&self) -> impl Iterator<Item = &'w Event> {
+        self.events()
+            .into_iter()
+            .map(|event| &event.value)
+            .filter(|event| is_by_scheduler(event, self.pod))
+    }
+
+    /// `Preempted` events whose note says that this Pod took the room.
+    pub(super) fn preemptions(&self) -> Vec<(&'w Sourced<Event>, PreemptedNote)> {
+        let mut found: Vec<_> = self
+            .world
+            .events()
+            .filter(|event| event.value.reason == "Preempted")
+            .filter_map(|event| Some((event, preempted_note::parse(&event.value.note)?)))
+            .filter(|(_, note)| note.preemptor == Preemptor::Pod(self.pod.uid.clone()))
+            .collect();
+        found.sort_by_key(|(event, _)| (event.value.last, event.value.uid.clone()));
+        found
+    }
+
+    /// The managedFields entry that owns `status.nominatedNodeName`: who wrote it last.
+    pub(super) fn nominator(&self) -> Option<&'w FieldOwner> {
+        self.pod
+            .managed_fields
+            .iter()
+            .flatten()
+            .find(|owner| owner.nominated_node)
+    }
+
+    /// Whether the manager that wrote the field is a scheduler, by what else it wrote.
+    ///
+    /// A manager's name is the base name of the writer's binary, independent of the profile (observed, 1.37.2).
+    pub(super) fn is_scheduler(&self, owner: &FieldOwner) -> bool {
+        owner.scheduled_message
+            || owner.manager == "kube-scheduler"
+            || self.world.events().any(|event| {
+                event.value.manager.as_deref() == Some(&owner.manager)
+                    && event.value.reporter == self.pod.scheduler_name
+                    && matches!(
+                        event.value.reason.as_str(),
+                        "Scheduled" | "FailedScheduling" | "Preempted"
+                    )
+            })
+    }
+
+    fn find_binding(&self) -> Option<Binding> {
+        let node = self.pod.node.clone()?;
+        let scheduled = self
+            .scheduler_events()
+            .filter(|event| event.reason == "Scheduled")
+            .last();
+        let creator = self
+            .pod
+            .managed_fields
+            .iter()
+            .flatten()
+            .find(|owner| owner.node_name);
+        let condition = self
+            .pod
+            .scheduled()
+            .filter(|condition| condition.status == "True");
+        Some(Binding {
+            node,
+            at: scheduled
+                .and_then(|event| event.last)
+                .or(condition.and_then(|condition| condition.last_transition)),
+            by: scheduled
+                .map(|event| event.reporter.clone())
+                .or(creator.map(|owner| owner.manager.clone())),
+        })
+    }
+
+    fn find_report(&self) -> SchedulerReport {
+        let failures: Vec<&Event> = self
+            .scheduler_events()
+            .filter(|event| event.reason == "FailedScheduling")
+            .collect();
+        // The condition is whole and lasts; the event's note is cut at 1024 bytes and expires.
+        let condition = self
+            .pod
+            .scheduled()
+            .filter(|condition| condition.reason.as_deref() != Some("SchedulingGated"))
+            .and_then(|condition| condition.message.clone());
+        let raw = condition.or_else(|| failures.last().map(|event| event.note.clone()));
+        let parsed = raw.as_deref().map(message::parse).unwrap_or_default();
+        SchedulerReport {
+            attempts: failures.iter().map(|event| event.count).sum(),
+            nodes_total: parsed.nodes_total,
+            reasons: parsed.reasons,
+            preemption: parsed.preemption,
+            raw,
+        }
+    }
+
+    /// Whether this Pod is itself a victim, and of whom.
+    fn find_preemptor(&self) -> Option<PreemptedBy> {
+        let event = self
+            .events()
+            .into_iter()
+            .rfind(|event| event.value.reason == "Preempted")?;
+        let note = preempted_note::parse(&event.value.note)?;
+        let uid = match note.preemptor {
+            Preemptor::Pod(uid) | Preemptor::PodGroup(uid) => uid,
+            Preemptor::Named(_) | Preemptor::Unnamed => return None,
+        };
+        let preemptor = self.world.pod(&uid).map(|pod| &pod.value);
+        let outcome = preemptor.map(|pod| match (&pod.node, &note.node) {
+            (Some(bound), Some(nominated)) if bound == nominated => "BoundHere".to_owned(),
+            (Some(_), _) => "BoundElsewhere".to_owned(),
+            (None, _) => "Pending".to_owned(),
+        });
+        Some(PreemptedBy {
+            namespace: preemptor.map(|pod| pod.name.namespace.clone()),
+            name: preemptor.map(|pod| pod.name.name.clone()),
+            node: note.node,
+            outcome,
+            uid: uid.0,
+        })
+    }
+}
+
+/// Whether a scheduler wrote the event: its reporter is the Pod's, or at least no autoscaler.
+///
+/// A scheduler may report under another name than `spec.schedulerName` (kubernetes/website#46196).
+fn is_by_scheduler(event: &Event, pod: &Pod) -> bool {
+    let reason = matches!(
+        event.reason.as_str(),
+        "Scheduled" | "FailedScheduling" | "BindingConditionsPending"
+    );
+    event.reporter == pod.scheduler_name
+        || (reason && !AUTOSCALERS.contains(&event.reporter.as_str()))
+}
+
+/// A word for a shell: as it stands if it is harmless, else quoted.
+pub(super) fn shell(word: &str) -> String {
+    let harmless = !word.is_empty()
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'));
+    if harmless && !word.starts_with('-') {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// A length of time as kubectl prints ages: whole seconds, then minutes, hours, days.
+pub(super) fn span(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs().max(0);
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..7_200 => format!("{}m", seconds / 60),
+        7_200..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}

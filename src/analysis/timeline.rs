@@ -1,0 +1,103 @@
+//! What happened to the Pod, in order of time: creation, conditions, managedFields and events.
+//!
+//! Order of an event's times: series, lastTimestamp, eventTime, firstTimestamp, creationTimestamp.
+
+use super::story::Story;
+use crate::answer::nomination_explanation::Moment;
+
+pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
+    let pod = story.pod;
+    let moment = |at, actor: &str, what: &str, detail: String| Moment {
+        at,
+        source: story.source.to_owned(),
+        actor: actor.to_owned(),
+        what: what.to_owned(),
+        detail,
+    };
+    let mut moments = vec![moment(
+        pod.created,
+        "kube-apiserver",
+        "Created",
+        String::new(),
+    )];
+    for condition in &pod.conditions {
+        if matches!(condition.kind.as_str(), "PodScheduled" | "DisruptionTarget") {
+            let what = format!("{}={}", condition.kind, condition.status);
+            let words: Vec<&str> = [condition.reason.as_deref(), condition.message.as_deref()]
+                .into_iter()
+                .flatten()
+                .collect();
+            moments.push(moment(
+                condition.last_transition,
+                "condition",
+                &what,
+                words.join(": "),
+            ));
+        }
+    }
+    for owner in pod.managed_fields.iter().flatten() {
+        if owner.nominated_node {
+            let detail = match (&pod.nominated_node, &pod.node) {
+                (Some(node), None) => format!("to {node}, at the latest at this time"),
+                _ => "to a node that is not recorded, at the latest at this time".to_owned(),
+            };
+            moments.push(moment(owner.time, &owner.manager, "Nominated", detail));
+        }
+        if owner.node_name {
+            moments.push(moment(
+                owner.time,
+                &owner.manager,
+                "WroteNodeName",
+                "spec.nodeName written without a binding".to_owned(),
+            ));
+        }
+    }
+    for event in story.events() {
+        let value = &event.value;
+        let detail = if value.count > 1 {
+            format!("{} (x{})", value.note, value.count)
+        } else {
+            value.note.clone()
+        };
+        moments.push(Moment {
+            source: event.source.clone(),
+            ..moment(value.last, &value.reporter, &value.reason, detail)
+        });
+    }
+    for (event, _) in story.preemptions() {
+        let victim = event
+            .value
+            .regarding
+            .as_ref()
+            .map_or_else(String::new, |regarding| {
+                format!(
+                    "victim {}/{}: ",
+                    regarding.name.namespace, regarding.name.name
+                )
+            });
+        let detail = format!("{victim}{}", event.value.note);
+        moments.push(Moment {
+            source: event.source.clone(),
+            ..moment(event.value.last, &event.value.reporter, "Preempted", detail)
+        });
+    }
+    if let Some(due) = pod.deletion {
+        moments.push(moment(
+            Some(due),
+            "kube-apiserver",
+            "DueToBeDeleted",
+            "the grace period ends".to_owned(),
+        ));
+    }
+    if let Some(start) = pod.start {
+        moments.push(moment(
+            Some(start),
+            "kubelet",
+            "Started",
+            "the kubelet took it up".to_owned(),
+        ));
+    }
+    // Times of objects are one second fine, those of events a microsecond: the sort is stable, causes stand before effects.
+    moments.sort_by(|a, b| (a.at, &a.what).cmp(&(b.at, &b.what)));
+    moments
+}

@@ -1,0 +1,23 @@
+//! Bound, and no trace of a nomination is left: an ordinary binding, as most are.
+
+use super::Story;
+use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
+
+pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
+    let binding = story.binding.as_ref()?;
+    Some(Verdict {
+        kind: VerdictKind::NotNominated,
+        cause: None,
+        certainty: Certainty::Inferred,
+        overdue: false,
+        summary: format!(
+            "It is bound to {}; no nomination stood at binding.",
+            binding.node
+        ),
+        evidence: vec![
+            story.evidence(binding.at, format!("spec.nodeName is {}", binding.node)),
+            story.evidence(None, "managedFields: nobody owns status.nominatedNodeName"),
+        ],
+        advice: Vec::new(),
+    })
+}

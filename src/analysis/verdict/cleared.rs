@@ -1,0 +1,50 @@
+//! A nomination was taken back, and the Pod is still pending.
+
+use super::Story;
+use crate::answer::nomination_explanation::{
+    Certainty, Ended, NominationKind, Verdict, VerdictKind,
+};
+
+pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
+    let last = story
+        .last_nomination()
+        .filter(|last| last.ended == Some(Ended::Cleared))?;
+    let node = last
+        .node
+        .as_deref()
+        .unwrap_or("a node that is not recorded");
+    let mut evidence = Vec::new();
+    for (event, _) in story.preemptions() {
+        evidence.push(crate::answer::nomination_explanation::Evidence {
+            source: event.source.clone(),
+            at: event.value.last,
+            text: format!("event on a victim: {}", event.value.note),
+        });
+    }
+    if let Some(decision) = &last.decision {
+        evidence.push(story.evidence(
+            decision.written_at,
+            format!("the decision annotation {:?} names {node}", decision.id),
+        ));
+    }
+    evidence.push(story.evidence(None, "status.nominatedNodeName is empty"));
+    let victims = if last.kind == NominationKind::Preemption {
+        " Its victims left for nothing so far."
+    } else {
+        ""
+    };
+    Some(Verdict {
+        kind: VerdictKind::Cleared,
+        cause: None,
+        certainty: Certainty::Inferred,
+        overdue: false,
+        summary: format!(
+            "It was nominated to {node}, the nomination was taken back, and it is still pending.{victims}"
+        ),
+        evidence,
+        advice: vec![format!(
+            "see why the last attempt failed: kubectl describe pod {}",
+            story.pod_argument()
+        )],
+    })
+}

@@ -1,0 +1,104 @@
+//! Bound to another node than the nominated one, and why, if that can be shown.
+
+use super::Story;
+use crate::answer::nomination_explanation::{
+    Certainty, Evidence, Nomination, NominationKind, Verdict, VerdictKind,
+};
+
+/// How the nominated node of a bound Pod is known; the field itself is empty by then.
+pub(super) struct Whence {
+    pub(super) by: String,
+    pub(super) cause: Option<&'static str>,
+    pub(super) certainty: Certainty,
+    pub(super) evidence: Vec<Evidence>,
+}
+
+pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
+    let mut evidence = Vec::new();
+    let by = match (last.kind, &last.by.scheduler, &last.by.manager) {
+        (NominationKind::Preemption, Some(scheduler), _) => {
+            format!("by {scheduler}, which preempted for it,")
+        }
+        (_, Some(scheduler), _) => format!("by {scheduler}"),
+        (_, None, Some(manager)) => format!("by a writer that calls itself {manager:?}"),
+        (_, None, None) => "by a writer that is not recorded".to_owned(),
+    };
+    if let Some(decision) = &last.decision {
+        let claim = format!(
+            "the decision annotation {:?} of {:?} names {} (the writer's own claim)",
+            decision.id, decision.recommender, decision.node
+        );
+        evidence.push(story.evidence(decision.written_at, claim));
+    }
+    for (event, note) in story.preemptions() {
+        if note.node == last.node && last.kind == NominationKind::Preemption {
+            evidence.push(Evidence {
+                source: event.source.clone(),
+                at: event.value.last,
+                text: format!("event on the victim: {}", event.value.note),
+            });
+        }
+    }
+    let owner = story.nominator();
+    if let Some(owner) = owner {
+        let text = format!(
+            "managedFields: {:?} still owns status.nominatedNodeName, so a nomination stood at binding",
+            owner.manager
+        );
+        evidence.push(story.evidence(owner.time, text));
+    } else if story.pod.managed_fields.is_some() {
+        evidence.push(story.evidence(None, "managedFields: nobody owns status.nominatedNodeName, so the nomination was taken back before the binding"));
+    } else {
+        evidence.push(story.evidence(None, "managedFields are missing: whether the nomination stood until the binding cannot be seen"));
+    }
+    let cleared = owner.is_none() && story.pod.managed_fields.is_some();
+    Whence {
+        by,
+        cause: cleared.then_some("cleared-before-binding"),
+        // The object keeps who and when, not where: the node comes from a note or from the writer's own record.
+        certainty: Certainty::Inferred,
+        evidence,
+    }
+}
+
+pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
+    let binding = story.binding.as_ref()?;
+    let last = story.last_nomination()?;
+    let nominated = last.node.as_ref()?;
+    let whence = whence(story, last);
+    let mut evidence =
+        vec![story.evidence(binding.at, format!("spec.nodeName is {}", binding.node))];
+    evidence.extend(whence.evidence);
+    let mut cause = whence.cause;
+    let mut why = String::new();
+    let known = story
+        .scheduler_events()
+        .filter(|event| event.reason == "Scheduled")
+        .last();
+    let version = known.and_then(|event| event.regarding.as_ref()?.resource_version);
+    if let Some(version) = version {
+        evidence.push(story.evidence(
+            known.and_then(|event| event.last),
+            format!(
+                "event Scheduled: the scheduler knew version {} of the Pod",
+                version.0
+            ),
+        ));
+    }
+    if cause.is_none() && last.kind == NominationKind::External {
+        cause = Some("outside-hint-ignored");
+        " A hint is tried first; a node that fails the scheduler's filters, or a hint that comes late, is passed over without an event.".clone_into(&mut why);
+    }
+    Some(Verdict {
+        kind: VerdictKind::Moved,
+        cause,
+        certainty: whence.certainty,
+        overdue: false,
+        summary: format!(
+            "It was nominated to {nominated} {}, but is bound to {}.{why}",
+            whence.by, binding.node
+        ),
+        evidence,
+        advice: Vec::new(),
+    })
+}

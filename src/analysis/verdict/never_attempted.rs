@@ -1,0 +1,76 @@
+//! No gates, and no scheduler has reported on it.
+//!
+//! A failed attempt leaves a condition that does not expire, so a missing one is strong evidence even where
+//! events are gone. It is worded as "has not reported": nobody can see that nothing runs.
+
+use jiff::SignedDuration;
+
+use super::Story;
+use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
+
+/// Younger Pods may simply be next.
+const YOUNG: SignedDuration = SignedDuration::from_secs(30);
+
+pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
+    let pod = story.pod;
+    if pod.scheduled().is_some() || story.scheduler_events().next().is_some() || pod.finished() {
+        return None;
+    }
+    let scheduler = &pod.scheduler_name;
+    let alive = story.world.events().any(|event| {
+        event.value.reporter == *scheduler
+            && matches!(
+                event.value.reason.as_str(),
+                "Scheduled" | "FailedScheduling" | "Preempted"
+            )
+    });
+    let young = story.age(pod.created).is_some_and(|age| age < YOUNG);
+    let mut evidence = vec![story.evidence(
+        None,
+        "the Pod has no condition PodScheduled, and no event by a scheduler was seen",
+    )];
+    let inspect =
+        "a scheduler that serves this name may not exist, may not run, or may have no such profile";
+    let (cause, summary) = if young {
+        (
+            "just-created",
+            format!("It was created moments ago, and {scheduler} has not reported on it yet."),
+        )
+    } else if let Some(group) = &pod.group {
+        evidence.push(story.evidence(None, format!("spec.schedulingGroup: {group}")));
+        (
+            "waiting-for-group",
+            format!("No scheduler has reported on it: its group {group} may not be complete."),
+        )
+    } else if alive {
+        (
+            "scheduler-silent",
+            format!("{scheduler} reports on other Pods, and not on this one."),
+        )
+    } else {
+        (
+            "no-scheduler",
+            format!("No scheduler has reported on it: {inspect}. It asks for {scheduler:?}."),
+        )
+    };
+    let advice = if young {
+        vec!["ask again in half a minute".to_owned()]
+    } else {
+        vec![
+            format!(
+                "check whether a scheduler serves {scheduler:?}: kubectl get events -A --field-selector reportingComponent={}",
+                crate::analysis::story::shell(scheduler)
+            ),
+            "kubectl get pods -n kube-system -l component=kube-scheduler".to_owned(),
+        ]
+    };
+    Some(Verdict {
+        kind: VerdictKind::NeverAttempted,
+        cause: Some(cause),
+        certainty: Certainty::Inferred,
+        overdue: false,
+        summary,
+        evidence,
+        advice,
+    })
+}

@@ -1,0 +1,56 @@
+//! An outside hint that the scheduler has not acted on.
+//!
+//! Setting an empty field wakes nobody (observed on 1.35.4, 1.36.3 and 1.37.2).
+
+use super::Story;
+use crate::answer::nomination_explanation::{Certainty, NominationKind, Verdict, VerdictKind};
+
+pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
+    let standing = story
+        .standing()
+        .filter(|standing| standing.kind == NominationKind::External)?;
+    let node = standing.node.as_deref()?;
+    let by = standing.by.manager.as_deref().unwrap_or("not recorded");
+    let unschedulable = story
+        .pod
+        .scheduled()
+        .filter(|condition| condition.status == "False");
+    let mut evidence = vec![story.evidence(
+        standing.from,
+        format!("status.nominatedNodeName is {node}, written by {by:?} (its own claim)"),
+    )];
+    let (cause, what) = if let Some(condition) = unschedulable {
+        evidence.push(story.evidence(
+            condition.last_transition,
+            format!(
+                "PodScheduled=False: {}",
+                condition.message.as_deref().unwrap_or_default()
+            ),
+        ));
+        (
+            "outside-hint-no-wake",
+            "a hint wakes nobody: the scheduler tries it with its next attempt, which something else must cause",
+        )
+    } else if let Some(group) = &story.pod.group {
+        evidence.push(story.evidence(None, format!("spec.schedulingGroup: {group}")));
+        ("waiting-for-group", "its group is not complete yet")
+    } else {
+        ("no-attempt-yet", "no scheduler has reported an attempt")
+    };
+    Some(Verdict {
+        kind: VerdictKind::WaitingForScheduler,
+        cause: Some(cause),
+        certainty: if story.nominator().is_some() {
+            Certainty::Proven
+        } else {
+            Certainty::Inferred
+        },
+        overdue: false,
+        summary: format!("A writer that is not the scheduler nominated it to {node}; {what}."),
+        evidence,
+        advice: vec![format!(
+            "until then the hint reserves room on {node} against Pods of equal or lower priority; see: kubectl get pods -A --field-selector status.nominatedNodeName={}",
+            crate::analysis::story::shell(node)
+        )],
+    })
+}

@@ -1,0 +1,26 @@
+//! One typed struct for each kind of answer: the JSON contract, and its view as blocks.
+//!
+//! An answer holds results; it must not compute them. Every key is always there.
+
+pub(crate) mod nomination_explanation;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::model::coverage::{Coverage, Source};
+
+/// `apiVersion` of every document that we print.
+pub(crate) const API_VERSION: &str = "kube-placement.dev/v1alpha1";
+
+/// Keys that every answer carries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Header {
+    pub(crate) api_version: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) generated_at: Timestamp,
+    /// The time that deadlines were judged by.
+    pub(crate) now: Timestamp,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) coverage: Vec<Coverage>,
+}

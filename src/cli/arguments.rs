@@ -1,0 +1,214 @@
+//! Flags that subcommands share, in kubectl's words, and their meaning resolved against `Env`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use crate::block::Block;
+use crate::env::Env;
+use crate::error::{Error, Kind};
+use crate::render::{self, Draw, FORMATS, Style};
+use crate::source::live::{ConnectError, Connection, Live};
+use crate::source::offline::OfflineError;
+
+/// Environment variable of a Pod's own API server.
+const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Connection options")]
+pub(super) struct ConnectionArgs {
+    /// Path to the kubeconfig file to use for requests
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Name of the kubeconfig context to use
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Time to wait for each request, with a unit (1s, 2m); 0 waits for ever
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = request_timeout)]
+    request_timeout: RequestTimeout,
+}
+
+/// Limit of each request; null is none. A type of its own, so that clap does not take it for an optional flag.
+#[derive(Debug, Clone, Copy)]
+struct RequestTimeout(Option<Duration>);
+
+fn request_timeout(text: &str) -> Result<RequestTimeout, String> {
+    if text == "0" {
+        return Ok(RequestTimeout(None));
+    }
+    let duration: SignedDuration = text
+        .parse()
+        .map_err(|_| "give a time with a unit, e.g. 1s, 2m, 3h, or 0 for no limit".to_owned())?;
+    let duration =
+        Duration::try_from(duration).map_err(|_| "it must not be negative".to_owned())?;
+    Ok(RequestTimeout((!duration.is_zero()).then_some(duration)))
+}
+
+impl ConnectionArgs {
+    /// Makes the client of the chosen context; sends nothing.
+    pub(super) async fn connect(&self, env: &Env) -> Result<Live, Error> {
+        let (kubeconfigs, explicit) = match (&self.kubeconfig, env.variable("KUBECONFIG")) {
+            (Some(path), _) => (vec![path.clone()], true),
+            (None, Some(list)) => (
+                list.split(':')
+                    .filter(|path| !path.is_empty())
+                    .map(PathBuf::from)
+                    .collect(),
+                false,
+            ),
+            (None, None) => (
+                env.home()
+                    .map(|home| home.join(".kube/config"))
+                    .into_iter()
+                    .collect(),
+                false,
+            ),
+        };
+        let connection = Connection {
+            kubeconfigs,
+            explicit,
+            context: self.context.clone(),
+            request_timeout: self.request_timeout.0,
+        };
+        Live::connect(&connection, env.variable(IN_CLUSTER).is_some())
+            .await
+            .map_err(|error| {
+                let hint = match &error {
+                    ConnectError::NoKubeconfig => {
+                        Some("name one with --kubeconfig or KUBECONFIG, or read files with --from")
+                    }
+                    ConnectError::NoContext(_) | ConnectError::NoCurrentContext => {
+                        Some("list the contexts with: kubectl config get-contexts")
+                    }
+                    _ => None,
+                };
+                let base = Error::new(Kind::Kubeconfig, error.to_string());
+                let base = std::error::Error::source(&error)
+                    .into_iter()
+                    .fold(base, Error::because);
+                hint.into_iter().fold(base, Error::hint)
+            })
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Input options")]
+pub(super) struct InputArgs {
+    /// Read this file, folder or standard input (-) of YAML or JSON objects instead of the cluster; may be repeated
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["kubeconfig", "context"])]
+    pub(super) from: Vec<PathBuf>,
+    /// Judge deadlines by this time (RFC 3339) instead of the server's, or the newest one in the files
+    #[arg(long, value_name = "TIME")]
+    pub(super) now: Option<Timestamp>,
+}
+
+/// What a bad `--from` means for the user.
+pub(super) fn offline_error(error: &OfflineError) -> Error {
+    let base = Error::new(Kind::BadData, error.to_string());
+    let base = std::error::Error::source(error)
+        .into_iter()
+        .fold(base, Error::because);
+    match error {
+        OfflineError::Foreign { .. } => base
+            .hint("it reads what `kubectl get -o yaml` or `-o json --show-managed-fields` prints"),
+        OfflineError::Missing(_) | OfflineError::Read { .. } => base,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output options")]
+pub(super) struct OutputArgs {
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats(), ignore_case = false)]
+    output: String,
+    /// When to colour the output
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+    /// Level of log messages on standard error, 0 to 9
+    #[arg(short = 'v', long = "v", value_name = "LEVEL", default_value_t = 0)]
+    verbosity: u8,
+}
+
+fn formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(FORMATS.iter().map(|format| format.name))
+}
+
+impl OutputArgs {
+    /// Turns logging on as `-v` asks; kube's own messages may hold whole bodies and stay out.
+    pub(super) fn start_logging(&self) {
+        use tracing::Level;
+        use tracing_subscriber::layer::SubscriberExt;
+        use tracing_subscriber::util::SubscriberInitExt;
+        let level = match self.verbosity {
+            0 => return,
+            1..=3 => Level::INFO,
+            4..=7 => Level::DEBUG,
+            _ => Level::TRACE,
+        };
+        let targets = tracing_subscriber::filter::Targets::new()
+            .with_target("kube_placement", level)
+            .with_default(Level::ERROR);
+        let layer = tracing_subscriber::fmt::layer()
+            .with_writer(std::io::stderr)
+            .without_time()
+            .with_ansi(false);
+        // A second start is a test's; the first subscriber stays.
+        drop(
+            tracing_subscriber::registry()
+                .with(layer)
+                .with(targets)
+                .try_init(),
+        );
+    }
+
+    /// Shows the answer in the chosen format: data from the answer itself, the rest from its blocks.
+    pub(super) fn show<A: Serialize>(
+        &self,
+        answer: &A,
+        view: fn(&A) -> Vec<Block>,
+        env: &mut Env,
+    ) -> Result<(), Error> {
+        let format = render::find(&self.output).ok_or_else(|| {
+            Error::new(
+                Kind::Usage,
+                format!(
+                    "unable to match a printer suitable for the output format {:?}",
+                    self.output
+                ),
+            )
+        })?;
+        match format.draw {
+            Draw::People(render) => {
+                let color = match self.color {
+                    Color::Always => true,
+                    Color::Never => false,
+                    Color::Auto => env.wants_color(),
+                };
+                let style = Style {
+                    color,
+                    width: env.width,
+                    wide: false,
+                };
+                render(&view(answer), &style, &mut env.stdout)?;
+            }
+            Draw::Data(render) => {
+                let value = serde_json::to_value(answer).map_err(|error| {
+                    Error::new(Kind::Internal, "the answer cannot be written as data")
+                        .because(&error)
+                })?;
+                render(&value, &mut env.stdout)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+//! `kubectl features`: which feature gates really run, what Nodes declare, what Pods need.
+
+use std::process::ExitCode;
+
+use super::version::{self, VersionArgs};
+use crate::env::Env;
+
+/// Feature gates, declared features and upgrades, judged by what was observed
+#[derive(Debug, clap::Parser)]
+#[command(name = "kubectl-features", version, arg_required_else_help = true)]
+struct Features {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Version(VersionArgs),
+}
+
+pub(crate) fn main(env: Env) -> ExitCode {
+    super::main::<Features>(env, "features", |features, env| match features.command {
+        Command::Version(args) => version::run("features", &args, env),
+    })
+}

@@ -1,0 +1,40 @@
+//! Two kubectl plugins, `kubectl nominate` and `kubectl features`, in one crate.
+//!
+//! Data walks one way:
+//!
+//! ```text
+//! origin ─► document ─► fact ─► World ─► analysis ─► answer ─► blocks ─► table, wide
+//!                                                       └────────────► json, yaml
+//! ```
+//!
+//! - `source`: origins and decoders; the only place, beside a future writer, that names kube or is async.
+//! - `model`: plain data: Pod, Node, Event, Want, World, coverage.
+//! - `analysis`: plain functions of World and "now"; `verdict/` has a rule a file.
+//! - `answer`: a kind a file, the JSON contract and its view as blocks (`block`).
+//! - `render`: a format a file.
+//! - `cli`: a subcommand a file: parse, gather, analyse, show.
+//! - `env`, `error`: the outside world as a value; the one table of exit codes.
+//!
+//! Where to add what: CONTRIBUTING.md. A test in `tests/it/layers.rs` fails on an arrow that points back.
+
+mod analysis;
+mod answer;
+mod block;
+mod cli;
+mod env;
+mod error;
+mod model;
+mod render;
+mod source;
+
+use std::process::ExitCode;
+
+/// Runs `kubectl nominate` with the process's arguments and streams.
+pub fn nominate() -> ExitCode {
+    cli::nominate::main(env::Env::of_process())
+}
+
+/// Runs `kubectl features` with the process's arguments and streams.
+pub fn features() -> ExitCode {
+    cli::features::main(env::Env::of_process())
+}

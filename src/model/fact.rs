@@ -1,0 +1,34 @@
+//! A decoded statement with its provenance: what the decoders make and the World folds.
+
+use jiff::Timestamp;
+
+use super::event::Event;
+use super::node::Node;
+use super::pod::Pod;
+
+/// What a decoder understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Content {
+    Pod(Box<Pod>),
+    Node(Node),
+    Event(Box<Event>),
+}
+
+/// A statement and where it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fact {
+    /// Name of the source, as in `Source`.
+    pub(crate) source: String,
+    pub(crate) content: Content,
+}
+
+impl Content {
+    /// Newest time that this statement proves to have passed; sets the clock of a bundle.
+    pub(crate) fn newest_observation(&self) -> Option<Timestamp> {
+        match self {
+            Self::Pod(pod) => pod.newest_observation(),
+            Self::Node(node) => node.newest_observation.max(node.created),
+            Self::Event(event) => event.last.max(event.first),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Plain data that every layer shares: what was seen, where, and how completely.
+//!
+//! Nothing here reads, judges or prints. Names follow the Kubernetes API (v1, 1.37).
+
+pub(crate) mod coverage;
+pub(crate) mod event;
+pub(crate) mod fact;
+pub(crate) mod node;
+pub(crate) mod pod;
+pub(crate) mod want;
+pub(crate) mod world;

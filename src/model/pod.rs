@@ -1,0 +1,126 @@
+//! A Pod, as far as its nomination and placement go.
+//!
+//! It must not hold what is not needed: no environment values, commands or volumes,
+//! so that no secret can be printed from here. Fields follow core/v1 Pod (1.37).
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+/// UID of an object; the only safe identity of a Pod, since names are used again.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Uid(pub(crate) String);
+
+/// Namespace and name of a Pod.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PodName {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+/// Version of an object. Comparable within one resource (KEP-5504, stable from 1.35).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ResourceVersion(pub(crate) u64);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pod {
+    pub(crate) name: PodName,
+    pub(crate) uid: Uid,
+    pub(crate) resource_version: Option<ResourceVersion>,
+    pub(crate) created: Option<Timestamp>,
+    /// Time at which the grace period ends, not the time of the request.
+    pub(crate) deletion: Option<Timestamp>,
+    pub(crate) deletion_grace_seconds: Option<i64>,
+    pub(crate) finalizers: Vec<String>,
+    /// Owner that controls this Pod, as `Kind/name`.
+    pub(crate) controller: Option<String>,
+    /// Static and mirror Pods: `kubernetes.io/config.source` or `config.mirror` is set.
+    pub(crate) from_kubelet: bool,
+    /// Raw text of `nominate.kube-placement.dev/decision`.
+    pub(crate) decision: Option<String>,
+    /// Null where the source stripped managedFields.
+    pub(crate) managed_fields: Option<Vec<FieldOwner>>,
+    pub(crate) scheduler_name: String,
+    pub(crate) priority: Option<i64>,
+    pub(crate) preemption_policy: Option<String>,
+    pub(crate) node: Option<String>,
+    pub(crate) gates: Vec<String>,
+    /// Name of the PodGroup (`spec.schedulingGroup`, 1.37 with GenericWorkload).
+    pub(crate) group: Option<String>,
+    pub(crate) node_selector: BTreeMap<String, String>,
+    pub(crate) phase: Option<String>,
+    /// `status.reason`, e.g. `OutOfcpu` after a refusal by the kubelet.
+    pub(crate) reason: Option<String>,
+    pub(crate) message: Option<String>,
+    pub(crate) start: Option<Timestamp>,
+    pub(crate) nominated_node: Option<String>,
+    pub(crate) conditions: Vec<Condition>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Condition {
+    pub(crate) kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub(crate) status: String,
+    pub(crate) reason: Option<String>,
+    pub(crate) message: Option<String>,
+    pub(crate) last_transition: Option<Timestamp>,
+}
+
+/// One managedFields entry, reduced to the paths that tell a placement's story.
+///
+/// The binding subresource bypasses managedFields: nobody owns `spec.nodeName` after a real binding,
+/// and an owner of `nominatedNodeName` stays behind (observed on 1.35.4, 1.36.3, 1.37.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FieldOwner {
+    pub(crate) manager: String,
+    pub(crate) subresource: Option<String>,
+    /// The entry's last change, of any of its fields; one second fine.
+    pub(crate) time: Option<Timestamp>,
+    /// Owns `status.nominatedNodeName`.
+    pub(crate) nominated_node: bool,
+    /// Owns the message of the condition `PodScheduled`.
+    pub(crate) scheduled_message: bool,
+    /// Owns `spec.nodeName`.
+    pub(crate) node_name: bool,
+    /// Owns our decision annotation.
+    pub(crate) decision: bool,
+}
+
+impl Pod {
+    pub(crate) fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions
+            .iter()
+            .find(|condition| condition.kind == kind)
+    }
+
+    /// The condition that a scheduler (or, for gates, the API server) writes.
+    pub(crate) fn scheduled(&self) -> Option<&Condition> {
+        self.condition("PodScheduled")
+    }
+
+    /// Newest time at which this object was certainly observed to change.
+    ///
+    /// Never deletionTimestamp: it lies in the future while a Pod terminates.
+    pub(crate) fn newest_observation(&self) -> Option<Timestamp> {
+        let fields = self
+            .managed_fields
+            .iter()
+            .flatten()
+            .filter_map(|owner| owner.time);
+        let conditions = self
+            .conditions
+            .iter()
+            .filter_map(|condition| condition.last_transition);
+        fields
+            .chain(conditions)
+            .chain(self.created)
+            .chain(self.start)
+            .max()
+    }
+
+    /// Whether the kubelet or somebody else ended it for good.
+    pub(crate) fn finished(&self) -> bool {
+        matches!(self.phase.as_deref(), Some("Succeeded" | "Failed"))
+    }
+}

@@ -1,0 +1,36 @@
+//! What an analysis still wants to read, as a value.
+//!
+//! `wants` is pure and `gather` obeys it; `collect` and printed rights use the same words.
+
+use super::pod::{PodName, Uid};
+
+/// One read. Ordered, so that a round of reads is always the same.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Want {
+    Pod(PodName),
+    /// Events about one incarnation of a Pod.
+    EventsAbout {
+        namespace: String,
+        uid: Uid,
+    },
+    Node(String),
+    /// Every Pod bound to a node; its victims are among them.
+    PodsOnNode(String),
+    /// `Preempted` events of all namespaces: their notes name the preemptor's UID.
+    PreemptedEvents,
+}
+
+impl Want {
+    /// Short name for coverage, in kubectl's words.
+    pub(crate) fn subject(&self) -> String {
+        match self {
+            Self::Pod(pod) => format!("pods/{} -n {}", pod.name, pod.namespace),
+            Self::EventsAbout { namespace, uid } => {
+                format!("events about uid {} -n {namespace}", uid.0)
+            }
+            Self::Node(name) => format!("nodes/{name}"),
+            Self::PodsOnNode(name) => format!("pods on node {name}"),
+            Self::PreemptedEvents => "events with reason Preempted".to_owned(),
+        }
+    }
+}

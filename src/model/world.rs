@@ -1,0 +1,187 @@
+//! Facts folded together, with what could not be seen.
+//!
+//! It answers "what is known" and "was it looked at"; it must not judge.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::coverage::{Coverage, Source, State};
+use super::event::Event;
+use super::fact::{Content, Fact};
+use super::node::Node;
+use super::pod::{Pod, PodName, Uid};
+use super::want::Want;
+
+/// A thing with the source that told it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sourced<T> {
+    pub(crate) source: String,
+    pub(crate) value: T,
+}
+
+/// All that is known of a cluster at some moment, however it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct World {
+    pods: BTreeMap<Uid, Sourced<Pod>>,
+    nodes: BTreeMap<String, Sourced<Node>>,
+    /// Keyed by the Event's UID, since both APIs show the same object; by name where that is missing.
+    events: BTreeMap<String, Sourced<Event>>,
+    answered: BTreeMap<Want, State>,
+    sources: BTreeSet<Source>,
+    coverage: BTreeSet<Coverage>,
+    clock: Option<Timestamp>,
+    newest: Option<Timestamp>,
+}
+
+impl World {
+    /// Folds one fact in. The order of facts does not matter: the newer version of an object stays.
+    pub(crate) fn fold(&mut self, fact: Fact) {
+        self.newest = self.newest.max(fact.content.newest_observation());
+        let source = fact.source;
+        match fact.content {
+            Content::Pod(pod) => {
+                let newer = self.pods.get(&pod.uid).is_none_or(|known| {
+                    pod_rank(&pod, &source) > pod_rank(&known.value, &known.source)
+                });
+                if newer {
+                    self.pods.insert(
+                        pod.uid.clone(),
+                        Sourced {
+                            source,
+                            value: *pod,
+                        },
+                    );
+                }
+            }
+            Content::Node(node) => {
+                let newer = self.nodes.get(&node.name).is_none_or(|known| {
+                    (node.newest_observation, &source)
+                        > (known.value.newest_observation, &known.source)
+                });
+                if newer {
+                    self.nodes.insert(
+                        node.name.clone(),
+                        Sourced {
+                            source,
+                            value: node,
+                        },
+                    );
+                }
+            }
+            Content::Event(event) => {
+                let key = event
+                    .uid
+                    .as_ref()
+                    .map_or_else(|| format!("name:{}", event.name), |uid| uid.0.clone());
+                let newer = self.events.get(&key).is_none_or(|known| {
+                    (event.last, event.count, &source)
+                        > (known.value.last, known.value.count, &known.source)
+                });
+                if newer {
+                    self.events.insert(
+                        key,
+                        Sourced {
+                            source,
+                            value: *event,
+                        },
+                    );
+                }
+            }
+        }
+    }
+
+    pub(crate) fn add_source(&mut self, source: Source) {
+        self.sources.insert(source);
+    }
+
+    pub(crate) fn add_coverage(&mut self, line: Coverage) {
+        self.coverage.insert(line);
+    }
+
+    /// Notes what came of a want. What one source answered completely, another cannot take back.
+    pub(crate) fn answer(&mut self, want: Want, state: State) {
+        let best = self
+            .answered
+            .get(&want)
+            .map_or(state, |known| state.min(*known));
+        self.answered.insert(want, best);
+    }
+
+    pub(crate) fn is_answered(&self, want: &Want) -> bool {
+        self.answered.contains_key(want)
+    }
+
+    /// What came of a want; null where nobody asked.
+    pub(crate) fn state_of(&self, want: &Want) -> Option<State> {
+        self.answered.get(want).copied()
+    }
+
+    /// Whether a want was answered in full, so that "none" means none.
+    pub(crate) fn is_complete(&self, want: &Want) -> bool {
+        self.state_of(want) == Some(State::Complete)
+    }
+
+    /// Sets the clock as the API server told it.
+    pub(crate) fn set_clock(&mut self, clock: Timestamp) {
+        self.clock = self.clock.max(Some(clock));
+    }
+
+    /// The time to judge by: the server's clock, else the newest observation.
+    pub(crate) fn now(&self) -> Option<Timestamp> {
+        self.clock.or(self.newest)
+    }
+
+    /// Pods of this name, newest incarnation last.
+    pub(crate) fn pods_named(&self, name: &PodName) -> Vec<&Sourced<Pod>> {
+        let mut found: Vec<_> = self
+            .pods
+            .values()
+            .filter(|pod| pod.value.name == *name)
+            .collect();
+        found.sort_by_key(|pod| (pod.value.created, &pod.value.uid));
+        found
+    }
+
+    pub(crate) fn pod(&self, uid: &Uid) -> Option<&Sourced<Pod>> {
+        self.pods.get(uid)
+    }
+
+    pub(crate) fn pods(&self) -> impl Iterator<Item = &Sourced<Pod>> {
+        self.pods.values()
+    }
+
+    pub(crate) fn node(&self, name: &str) -> Option<&Sourced<Node>> {
+        self.nodes.get(name)
+    }
+
+    pub(crate) fn events(&self) -> impl Iterator<Item = &Sourced<Event>> {
+        self.events.values()
+    }
+
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.sources.iter()
+    }
+
+    pub(crate) fn coverage(&self) -> impl Iterator<Item = &Coverage> {
+        self.coverage.iter()
+    }
+}
+
+/// Newer versions win; where versions are missing, newer observations; then the source's name, so that order never matters.
+fn pod_rank<'a>(
+    pod: &Pod,
+    source: &'a str,
+) -> (
+    Option<super::pod::ResourceVersion>,
+    Option<Timestamp>,
+    bool,
+    &'a str,
+) {
+    (
+        pod.resource_version,
+        pod.newest_observation(),
+        pod.managed_fields.is_some(),
+        source,
+    )
+}

@@ -1,0 +1,92 @@
+//! Output formats: blocks drawn for people, answers written as data.
+//!
+//! A renderer computes nothing and never sees where the text came from; each escapes every string for its own
+//! medium. A new format is a file with a `render` function, its `mod` line and its line in [`FORMATS`].
+
+pub(crate) mod escape;
+mod json;
+mod table;
+mod wide;
+mod wrap;
+mod yaml;
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use crate::block::Block;
+
+/// What the reader's side asks of a drawing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Style {
+    pub(crate) color: bool,
+    /// Columns to keep to, as far as whole words allow.
+    pub(crate) width: usize,
+    /// Whether wide columns and blocks show.
+    pub(crate) wide: bool,
+}
+
+/// From what a format is made.
+pub(crate) enum Draw {
+    People(fn(&[Block], &Style, &mut dyn Write) -> io::Result<()>),
+    Data(fn(&Value, &mut dyn Write) -> io::Result<()>),
+}
+
+pub(crate) struct Format {
+    /// The word after `-o`; also the name of its file.
+    pub(crate) name: &'static str,
+    pub(crate) draw: Draw,
+}
+
+impl Format {
+    const fn new(name: &'static str, draw: Draw) -> Self {
+        Self { name, draw }
+    }
+}
+
+/// Every format, by name.
+pub(crate) const FORMATS: &[Format] = &[
+    Format::new("json", Draw::Data(json::render)),
+    Format::new("table", Draw::People(table::render)),
+    Format::new("wide", Draw::People(wide::render)),
+    Format::new("yaml", Draw::Data(yaml::render)),
+];
+
+pub(crate) fn find(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    /// Files of the folder that are no format.
+    const PARTS: [&str; 3] = ["escape", "mod", "wrap"];
+
+    #[test]
+    fn registry_and_folder_agree() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/render");
+        let files: BTreeSet<String> = folder
+            .read_dir()
+            .expect("the folder of this file is there")
+            .map(|entry| entry.expect("its entries are readable").path())
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+            .filter(|name| !PARTS.contains(&name.as_str()))
+            .collect();
+        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+        assert_eq!(names, files.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn formats_are_found_by_name_only() {
+        for format in FORMATS {
+            assert_eq!(find(format.name).map(|found| found.name), Some(format.name));
+        }
+        assert!(find("").is_none());
+        assert!(find("JSON").is_none());
+        assert!(find("kyaml").is_none());
+    }
+}

@@ -1,0 +1,186 @@
+//! Decoders: from the JSON of one object to a fact's content.
+//!
+//! One file for each kind of object, and its line below. A decoder reads only the fields that an
+//! analysis uses, so that what may be secret (environment, commands, data) never enters memory as a value.
+//! It must not judge, and it must not fail on a field that it does not read.
+
+mod event;
+mod node;
+mod pod;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer};
+
+use crate::model::fact::Content;
+
+/// Turns one kind of object into a fact's content.
+pub(crate) struct Decoder {
+    /// API group, without version; empty for core.
+    pub(crate) group: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) decode: fn(&str) -> Result<Content, serde_json::Error>,
+}
+
+/// All decoders, sorted by file, then by group.
+pub(crate) const DECODERS: &[Decoder] = &[
+    Decoder {
+        group: "",
+        kind: "Event",
+        decode: event::decode,
+    },
+    Decoder {
+        group: "events.k8s.io",
+        kind: "Event",
+        decode: event::decode,
+    },
+    Decoder {
+        group: "",
+        kind: "Node",
+        decode: node::decode,
+    },
+    Decoder {
+        group: "",
+        kind: "Pod",
+        decode: pod::decode,
+    },
+];
+
+/// The decoder for `apiVersion` and `kind`, if that kind is read at all.
+pub(crate) fn find(api_version: &str, kind: &str) -> Option<&'static Decoder> {
+    let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+    DECODERS
+        .iter()
+        .find(|decoder| decoder.group == group && decoder.kind == kind)
+}
+
+/// `metadata` as every object has it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Metadata {
+    name: String,
+    namespace: Option<String>,
+    uid: Option<String>,
+    #[serde(deserialize_with = "number")]
+    resource_version: Option<u64>,
+    #[serde(deserialize_with = "time")]
+    creation_timestamp: Option<Timestamp>,
+}
+
+/// A time; one that does not parse is no time, and no reason to lose the object.
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.and_then(|text| text.parse().ok()))
+}
+
+/// A number that the API writes as a string.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.and_then(|text| text.parse().ok()))
+}
+
+/// A list that may be written as null.
+fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    Ok(Option::<Vec<T>>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_file_has_its_line() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/source/decode");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .expect("the folder is there")
+            .map(|entry| {
+                entry
+                    .expect("it can be listed")
+                    .file_name()
+                    .to_string_lossy()
+                    .replace(".rs", "")
+            })
+            .filter(|name| name != "mod")
+            .collect();
+        files.sort();
+        let mut listed: Vec<String> = DECODERS
+            .iter()
+            .map(|decoder| decoder.kind.to_lowercase())
+            .collect();
+        listed.dedup();
+        assert_eq!(files, listed, "a decoder is a file and a line, sorted");
+    }
+
+    #[test]
+    fn audit_events_are_not_events() {
+        assert!(find("audit.k8s.io/v1", "Event").is_none());
+        assert!(find("events.k8s.io/v1", "Event").is_some());
+        assert!(find("v1", "Event").is_some());
+        assert!(find("v1", "Secret").is_none());
+    }
+
+    /// JSON of any shape, with the field names that decoders look for.
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        let key = prop::sample::select(vec![
+            "metadata",
+            "spec",
+            "status",
+            "managedFields",
+            "conditions",
+            "fieldsV1",
+            "f:status",
+            "name",
+            "uid",
+            "involvedObject",
+            "regarding",
+            "series",
+            "count",
+            "eventTime",
+            "schedulingGates",
+            "taints",
+            "reason",
+            "resourceVersion",
+            "creationTimestamp",
+            "f:conditions",
+            "annotations",
+            "ownerReferences",
+            "type",
+        ]);
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            ".{0,12}".prop_map(Into::into),
+        ];
+        leaf.prop_recursive(6, 64, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Into::into),
+                prop::collection::btree_map(key.clone().prop_map(str::to_owned), inner, 0..6)
+                    .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_json_makes_a_decoder_panic(value in json()) {
+            let text = value.to_string();
+            for decoder in DECODERS {
+                if let Ok(content) = (decoder.decode)(&text) {
+                    // What was decoded can be asked for its time, whatever it held.
+                    prop_assert!(content.newest_observation().is_none_or(|at| at <= Timestamp::MAX));
+                }
+            }
+        }
+
+        #[test]
+        fn no_text_makes_a_decoder_panic(text in ".{0,200}") {
+            for decoder in DECODERS {
+                let object = text.trim_start().starts_with(['{', '[']);
+                prop_assert!(object || (decoder.decode)(&text).is_err());
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Decodes core/v1 Node.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{Metadata, list, time};
+use crate::model::fact::Content;
+use crate::model::node::Node;
+
+#[derive(Deserialize)]
+struct NodeObject {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: Spec,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    unschedulable: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    #[serde(deserialize_with = "list")]
+    conditions: Vec<Condition>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Condition {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default, deserialize_with = "time")]
+    last_transition_time: Option<Timestamp>,
+    #[serde(default, deserialize_with = "time")]
+    last_heartbeat_time: Option<Timestamp>,
+}
+
+pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
+    let object: NodeObject = serde_json::from_str(json)?;
+    let conditions = object.status.conditions;
+    let ready = conditions
+        .iter()
+        .find(|condition| condition.kind == "Ready");
+    Ok(Content::Node(Node {
+        ready: ready.map(|condition| condition.status == "True"),
+        ready_since: ready.and_then(|condition| condition.last_transition_time),
+        newest_observation: conditions
+            .iter()
+            .flat_map(|condition| {
+                [
+                    condition.last_transition_time,
+                    condition.last_heartbeat_time,
+                ]
+            })
+            .flatten()
+            .max(),
+        name: object.metadata.name,
+        created: object.metadata.creation_timestamp,
+        unschedulable: object.spec.unschedulable == Some(true),
+    }))
+}

@@ -1,0 +1,224 @@
+//! Decodes core/v1 Pod. It must not read containers' environment, arguments or volumes' contents.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{list, number, time};
+use crate::model::fact::Content;
+use crate::model::pod::{Condition, FieldOwner, Pod, PodName, ResourceVersion, Uid};
+
+/// Annotation of a recommender's decision, written in one request with the field.
+const DECISION: &str = "nominate.kube-placement.dev/decision";
+
+#[derive(Deserialize)]
+struct PodObject {
+    metadata: PodMetadata,
+    #[serde(default)]
+    spec: Spec,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PodMetadata {
+    name: String,
+    #[serde(default)]
+    namespace: Option<String>,
+    #[serde(default)]
+    uid: Option<String>,
+    #[serde(default, deserialize_with = "number")]
+    resource_version: Option<u64>,
+    #[serde(default, deserialize_with = "time")]
+    creation_timestamp: Option<Timestamp>,
+    #[serde(default, deserialize_with = "time")]
+    deletion_timestamp: Option<Timestamp>,
+    #[serde(default)]
+    deletion_grace_period_seconds: Option<i64>,
+    #[serde(default, deserialize_with = "list")]
+    finalizers: Vec<String>,
+    #[serde(default, deserialize_with = "list")]
+    owner_references: Vec<OwnerReference>,
+    #[serde(default)]
+    annotations: Option<Annotations>,
+    #[serde(default)]
+    managed_fields: Option<Vec<ManagedFieldsEntry>>,
+}
+
+#[derive(Deserialize)]
+struct OwnerReference {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    controller: Option<bool>,
+}
+
+/// Only the annotations that tell of a placement; others may hold anything.
+#[derive(Default, Deserialize)]
+struct Annotations {
+    #[serde(rename = "nominate.kube-placement.dev/decision", default)]
+    decision: Option<String>,
+    #[serde(rename = "kubernetes.io/config.mirror", default)]
+    mirror: Option<String>,
+    #[serde(rename = "kubernetes.io/config.source", default)]
+    source: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ManagedFieldsEntry {
+    #[serde(default)]
+    manager: String,
+    #[serde(default)]
+    subresource: Option<String>,
+    #[serde(default, deserialize_with = "time")]
+    time: Option<Timestamp>,
+    #[serde(default)]
+    fields_v1: Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Spec {
+    scheduler_name: Option<String>,
+    priority: Option<i64>,
+    preemption_policy: Option<String>,
+    node_name: Option<String>,
+    #[serde(deserialize_with = "list")]
+    scheduling_gates: Vec<Named>,
+    scheduling_group: Option<SchedulingGroup>,
+    node_selector: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SchedulingGroup {
+    #[serde(default)]
+    pod_group_name: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Status {
+    phase: Option<String>,
+    reason: Option<String>,
+    message: Option<String>,
+    #[serde(deserialize_with = "time")]
+    start_time: Option<Timestamp>,
+    nominated_node_name: Option<String>,
+    #[serde(deserialize_with = "list")]
+    conditions: Vec<ConditionObject>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ConditionObject {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    reason: Option<String>,
+    #[serde(default)]
+    message: Option<String>,
+    #[serde(default, deserialize_with = "time")]
+    last_transition_time: Option<Timestamp>,
+}
+
+/// An empty string means the same as an absent field in the API.
+fn filled(value: Option<String>) -> Option<String> {
+    value.filter(|text| !text.is_empty())
+}
+
+pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
+    let object: PodObject = serde_json::from_str(json)?;
+    let metadata = object.metadata;
+    let namespace = filled(metadata.namespace).unwrap_or_else(|| "default".to_owned());
+    // Hand-written files may lack a uid; the name is then all the identity there is.
+    let uid = filled(metadata.uid).unwrap_or_else(|| format!("{namespace}/{}", metadata.name));
+    let annotations = metadata.annotations.unwrap_or_default();
+    let spec = object.spec;
+    let status = object.status;
+    Ok(Content::Pod(Box::new(Pod {
+        name: PodName {
+            namespace,
+            name: metadata.name,
+        },
+        uid: Uid(uid),
+        resource_version: metadata.resource_version.map(ResourceVersion),
+        created: metadata.creation_timestamp,
+        deletion: metadata.deletion_timestamp,
+        deletion_grace_seconds: metadata.deletion_grace_period_seconds,
+        finalizers: metadata.finalizers,
+        controller: metadata
+            .owner_references
+            .into_iter()
+            .find(|owner| owner.controller == Some(true))
+            .map(|owner| format!("{}/{}", owner.kind, owner.name)),
+        from_kubelet: annotations.mirror.is_some()
+            || annotations.source.is_some_and(|source| source != "api"),
+        decision: annotations.decision,
+        managed_fields: metadata
+            .managed_fields
+            .map(|entries| entries.into_iter().map(owner).collect()),
+        scheduler_name: filled(spec.scheduler_name)
+            .unwrap_or_else(|| "default-scheduler".to_owned()),
+        priority: spec.priority,
+        preemption_policy: spec.preemption_policy,
+        node: filled(spec.node_name),
+        gates: spec
+            .scheduling_gates
+            .into_iter()
+            .map(|gate| gate.name)
+            .collect(),
+        group: spec
+            .scheduling_group
+            .and_then(|group| filled(group.pod_group_name)),
+        node_selector: spec.node_selector.unwrap_or_default(),
+        phase: filled(status.phase),
+        reason: filled(status.reason),
+        message: filled(status.message),
+        start: status.start_time,
+        nominated_node: filled(status.nominated_node_name),
+        conditions: status
+            .conditions
+            .into_iter()
+            .map(|condition| Condition {
+                kind: condition.kind,
+                status: condition.status,
+                reason: filled(condition.reason),
+                message: filled(condition.message),
+                last_transition: condition.last_transition_time,
+            })
+            .collect(),
+    })))
+}
+
+fn owner(entry: ManagedFieldsEntry) -> FieldOwner {
+    let fields = &entry.fields_v1;
+    let status = &fields["f:status"];
+    let scheduled = &status["f:conditions"][r#"k:{"type":"PodScheduled"}"#];
+    let has = |value: &Value, key: &str| value.get(key).is_some();
+    FieldOwner {
+        nominated_node: has(status, "f:nominatedNodeName"),
+        scheduled_message: has(scheduled, "f:message"),
+        node_name: has(&fields["f:spec"], "f:nodeName"),
+        decision: has(
+            &fields["f:metadata"]["f:annotations"],
+            &format!("f:{DECISION}"),
+        ),
+        manager: entry.manager,
+        subresource: filled(entry.subresource),
+        time: entry.time,
+    }
+}

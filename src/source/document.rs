@@ -1,0 +1,371 @@
+//! From bytes to objects: JSON and YAML, one object, Lists, many documents, whole or cut off.
+//!
+//! What stands before a fault is used, and the fault is told. Nothing here knows what an object means;
+//! the decoders do. YAML is turned into JSON once, so that there is one decoder for each kind.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::decode;
+use crate::model::fact::Content;
+
+/// What was understood of some bytes, and what was not.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    pub(crate) contents: Vec<Content>,
+    /// Kinds of which a list was seen, e.g. `Event`, even if it was empty: then "none" means something.
+    pub(crate) listed: BTreeSet<&'static str>,
+    /// Kinds that no decoder reads, with how many there were.
+    pub(crate) ignored: BTreeMap<String, usize>,
+    /// Faults, each a clear sentence.
+    pub(crate) faults: Vec<String>,
+}
+
+impl Reading {
+    /// Whether nothing in the bytes looked like a Kubernetes object.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.contents.is_empty() && self.listed.is_empty() && self.ignored.is_empty()
+    }
+
+    fn object(&mut self, json: &str, list: Option<&ListType>) {
+        let envelope: Envelope<'_> = match serde_json::from_str(json) {
+            Ok(envelope) => envelope,
+            Err(error) => {
+                return self
+                    .faults
+                    .push(format!("an object cannot be read: {error}"));
+            }
+        };
+        let inherited = list.map_or(("", ""), |list| {
+            (list.api_version.as_str(), list.kind.as_str())
+        });
+        let api_version = envelope.api_version.as_deref().unwrap_or(inherited.0);
+        let kind = envelope.kind.as_deref().unwrap_or(inherited.1);
+        if kind.is_empty() {
+            return self.faults.push("an object has no kind".to_owned());
+        }
+        let Some(decoder) = decode::find(api_version, kind) else {
+            *self.ignored.entry(kind.to_owned()).or_default() += 1;
+            return;
+        };
+        match (decoder.decode)(json) {
+            Ok(content) => {
+                if list.is_some() {
+                    self.listed.insert(decoder.kind);
+                }
+                self.contents.push(content);
+            }
+            Err(error) => self
+                .faults
+                .push(format!("a {kind} cannot be read: {error}")),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    api_version: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    kind: Option<Cow<'a, str>>,
+}
+
+/// Kind and version that a list's items have unless they say their own.
+#[derive(Debug, Clone, Default)]
+struct ListType {
+    api_version: String,
+    kind: String,
+}
+
+/// Reads all documents in the bytes.
+pub(crate) fn read(bytes: &[u8]) -> Reading {
+    let mut reading = Reading::default();
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        reading.faults.push("it is not UTF-8 text".to_owned());
+        return reading;
+    };
+    match text.trim_start().chars().next() {
+        None => reading.faults.push("it is empty".to_owned()),
+        Some('{' | '[') => read_json(text, &mut reading),
+        Some(_) => read_yaml(text, &mut reading),
+    }
+    reading
+}
+
+fn read_json(text: &str, reading: &mut Reading) {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    loop {
+        // A seed borrows the reading, so that what precedes a fault is kept.
+        match (Document { reading }).deserialize(&mut deserializer) {
+            Ok(()) => {}
+            Err(error) if error.is_eof() => {
+                return reading.faults.push(format!("it is cut off: {error}"));
+            }
+            Err(error) => {
+                return reading
+                    .faults
+                    .push(format!("it is not valid JSON: {error}"));
+            }
+        }
+        if deserializer.end().is_ok() {
+            return;
+        }
+    }
+}
+
+fn read_yaml(text: &str, reading: &mut Reading) {
+    let mut reader = text.as_bytes();
+    let documents = serde_saphyr::read::<_, serde_json::Value>(&mut reader);
+    for document in documents {
+        match document {
+            Ok(serde_json::Value::Null) => {}
+            Ok(value @ (serde_json::Value::Object(_) | serde_json::Value::Array(_))) => {
+                read_json(&value.to_string(), reading);
+            }
+            Ok(_) => {
+                return reading
+                    .faults
+                    .push("it is not a Kubernetes object in YAML or JSON".to_owned());
+            }
+            Err(error) => {
+                let first = error
+                    .to_string()
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned();
+                return reading
+                    .faults
+                    .push(format!("it is not valid YAML: {first}"));
+            }
+        }
+    }
+}
+
+/// One document at the top: an object, a list of objects, or an array of objects.
+struct Document<'r> {
+    reading: &'r mut Reading,
+}
+
+impl<'de> DeserializeSeed<'de> for Document<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Document<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a Kubernetes object or a list of them")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element::<&'de RawValue>()? {
+            self.reading.object(item.get(), Some(&ListType::default()));
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut fields: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
+        let mut list = ListType::default();
+        let mut is_list = false;
+        // kubectl sorts keys, so `items` comes before `kind`: such items wait, unless they say their own.
+        let mut waiting: Vec<&'de RawValue> = Vec::new();
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            match key.as_ref() {
+                "items" => {
+                    is_list = true;
+                    map.next_value_seed(Items {
+                        reading: self.reading,
+                        list: &list,
+                        waiting: &mut waiting,
+                    })?;
+                }
+                "apiVersion" => {
+                    let raw = map.next_value::<&'de RawValue>()?;
+                    list.api_version = serde_json::from_str(raw.get()).unwrap_or_default();
+                    fields.push((key, raw));
+                }
+                "kind" => {
+                    let raw = map.next_value::<&'de RawValue>()?;
+                    let kind: String = serde_json::from_str(raw.get()).unwrap_or_default();
+                    kind.strip_suffix("List")
+                        .unwrap_or_default()
+                        .clone_into(&mut list.kind);
+                    fields.push((key, raw));
+                }
+                _ if is_list => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+                _ => fields.push((key, map.next_value()?)),
+            }
+        }
+        if is_list {
+            if let Some(decoder) = decode::find(&list.api_version, &list.kind) {
+                self.reading.listed.insert(decoder.kind);
+            }
+            for item in waiting {
+                self.reading.object(item.get(), Some(&list));
+            }
+            return Ok(());
+        }
+        let mut json = String::from("{");
+        for (index, (key, value)) in fields.iter().enumerate() {
+            if index > 0 {
+                json.push(',');
+            }
+            json.push_str(&serde_json::Value::from(key.as_ref()).to_string());
+            json.push(':');
+            json.push_str(value.get());
+        }
+        json.push('}');
+        self.reading.object(&json, None);
+        Ok(())
+    }
+}
+
+/// The items of a list, decoded one by one so that a cut-off list gives what it has.
+struct Items<'r, 'w, 'de> {
+    reading: &'r mut Reading,
+    list: &'r ListType,
+    waiting: &'w mut Vec<&'de RawValue>,
+}
+
+impl<'de> DeserializeSeed<'de> for Items<'_, '_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Items<'_, '_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the items of a list")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element::<&'de RawValue>()? {
+            let says_kind = serde_json::from_str::<Envelope<'_>>(item.get())
+                .is_ok_and(|envelope| envelope.kind.is_some());
+            if says_kind || !self.list.kind.is_empty() {
+                self.reading.object(item.get(), Some(self.list));
+            } else {
+                self.waiting.push(item);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pods(reading: &Reading) -> Vec<String> {
+        reading
+            .contents
+            .iter()
+            .filter_map(|content| match content {
+                Content::Pod(pod) => Some(pod.name.name.clone()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn one_object_a_list_and_many_documents() {
+        let one = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}"#;
+        assert_eq!(pods(&read(one.as_bytes())), ["a"]);
+        let list = r#"{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}"#;
+        assert_eq!(pods(&read(list.as_bytes())), ["a", "b"]);
+        let sorted = r#"{"apiVersion":"v1","items":[{"metadata":{"name":"a"}}],"kind":"PodList"}"#;
+        assert_eq!(pods(&read(sorted.as_bytes())), ["a"]);
+        let yaml = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: b}\n";
+        assert_eq!(pods(&read(yaml.as_bytes())), ["a", "b"]);
+        let lines = format!("{one}\n{one}\n");
+        assert_eq!(pods(&read(lines.as_bytes())), ["a", "a"]);
+    }
+
+    #[test]
+    fn an_empty_list_is_known_to_be_empty() {
+        let reading = read(br#"{"kind":"EventList","apiVersion":"v1","metadata":{},"items":[]}"#);
+        assert!(
+            reading.listed.contains("Event")
+                && reading.contents.is_empty()
+                && reading.faults.is_empty()
+        );
+        assert!(
+            read(br#"{"kind":"EventList","apiVersion":"v1","items":null}"#)
+                .listed
+                .contains("Event")
+        );
+    }
+
+    #[test]
+    fn a_list_that_is_cut_off_gives_what_stands_before() {
+        let list = r#"{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a"}},{"metadata":{"na"#;
+        let reading = read(list.as_bytes());
+        assert_eq!(pods(&reading), ["a"]);
+        assert!(
+            reading.faults[0].starts_with("it is cut off"),
+            "{:?}",
+            reading.faults
+        );
+    }
+
+    #[test]
+    fn what_is_foreign_says_so() {
+        for bytes in [
+            &b"hello world"[..],
+            b"\xff\xfe\x00",
+            b"",
+            b"I1130 08:21:19 log: line\nother: [",
+            b"- 1\n- 2\n",
+        ] {
+            let reading = read(bytes);
+            assert!(
+                reading.is_foreign() && !reading.faults.is_empty(),
+                "{reading:?}"
+            );
+        }
+        let secret = read(
+            br#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{"p":"eA=="}}"#,
+        );
+        assert_eq!(secret.ignored.get("Secret"), Some(&1));
+        assert!(!secret.is_foreign());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let reading = read(&bytes);
+            prop_assert!(!reading.faults.is_empty() || !reading.is_foreign() || reading.contents.is_empty());
+        }
+
+        #[test]
+        fn any_cut_of_a_list_is_a_prefix_of_the_whole(cut in 0_usize..260) {
+            let list = r#"{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a","uid":"1"}},{"metadata":{"name":"b","uid":"2"}},{"metadata":{"name":"c","uid":"3"}}]}"#;
+            let whole = pods(&read(list.as_bytes()));
+            let part = pods(&read(&list.as_bytes()[..cut.min(list.len())]));
+            prop_assert!(whole.starts_with(&part));
+        }
+    }
+}

@@ -1,0 +1,492 @@
+//! The live API server: kubeconfig, requests, and what its refusals mean.
+//!
+//! It only reads (GET). Each request has its own time limit; nothing is retried, so that an answer is quick.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use http::{Request, StatusCode};
+use jiff::Timestamp;
+use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde::Deserialize;
+
+use super::{Reply, document};
+use crate::model::coverage::{Source, State};
+use crate::model::fact::{Content, Fact};
+use crate::model::want::Want;
+
+/// Items a page, as kubectl's `--chunk-size`.
+const PAGE: usize = 500;
+
+/// More pages than any list that is asked for here needs.
+const MAX_PAGES: usize = 40;
+
+/// Which cluster, as whom, how long: kubectl's connection flags, resolved.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Connection {
+    /// Files to merge, in the order of KUBECONFIG; one that is missing is skipped unless it was named by flag.
+    pub(crate) kubeconfigs: Vec<PathBuf>,
+    /// The files come from `--kubeconfig` itself.
+    pub(crate) explicit: bool,
+    pub(crate) context: Option<String>,
+    /// Null means no limit.
+    pub(crate) request_timeout: Option<Duration>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectError {
+    #[error("no kubeconfig was found")]
+    NoKubeconfig,
+    #[error("the kubeconfig {0:?} does not exist")]
+    Missing(PathBuf),
+    #[error("the kubeconfig cannot be read")]
+    Kubeconfig(#[source] kube::config::KubeconfigError),
+    #[error("context {0:?} does not exist")]
+    NoContext(String),
+    #[error("the kubeconfig has no current-context")]
+    NoCurrentContext,
+    #[error("the in-cluster configuration cannot be read")]
+    InCluster(#[source] kube::config::InClusterError),
+    #[error("a client cannot be made from the kubeconfig")]
+    Client(#[source] kube::Error),
+}
+
+pub(crate) struct Live {
+    client: Client,
+    server: String,
+    context: Option<String>,
+    namespace: String,
+    timeout: Option<Duration>,
+    /// Version of the Pod that was read: later lists must not be older than it.
+    not_older_than: AtomicU64,
+}
+
+/// A request that gave no object.
+#[derive(Debug)]
+struct Failure {
+    state: State,
+    detail: String,
+}
+
+struct Page {
+    bytes: Vec<u8>,
+    clock: Option<Timestamp>,
+}
+
+#[derive(Deserialize)]
+struct Continuation {
+    metadata: ListMetadata,
+}
+
+#[derive(Deserialize)]
+struct ListMetadata {
+    #[serde(rename = "continue", default)]
+    token: String,
+}
+
+/// The server's Status object (meta/v1), as far as its refusals need it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    reason: String,
+    message: String,
+}
+
+impl Live {
+    /// Makes a client; sends nothing yet.
+    pub(crate) async fn connect(
+        connection: &Connection,
+        in_cluster: bool,
+    ) -> Result<Self, ConnectError> {
+        let (mut config, context) = match merge(connection)? {
+            Some(kubeconfig) => {
+                let context = connection
+                    .context
+                    .clone()
+                    .or(kubeconfig.current_context.clone())
+                    .filter(|name| !name.is_empty());
+                let context = context.ok_or(ConnectError::NoCurrentContext)?;
+                if !kubeconfig
+                    .contexts
+                    .iter()
+                    .any(|known| known.name == context)
+                {
+                    return Err(ConnectError::NoContext(context));
+                }
+                let options = KubeConfigOptions {
+                    context: Some(context.clone()),
+                    ..KubeConfigOptions::default()
+                };
+                let config = Config::from_custom_kubeconfig(kubeconfig, &options)
+                    .await
+                    .map_err(ConnectError::Kubeconfig)?;
+                (config, Some(context))
+            }
+            None if in_cluster => (Config::incluster().map_err(ConnectError::InCluster)?, None),
+            None => return Err(ConnectError::NoKubeconfig),
+        };
+        // kube's own retries are made for controllers: a command would sit on a 503 for minutes.
+        config.default_retry = false;
+        config.connect_timeout = connection.request_timeout;
+        let server = config
+            .cluster_url
+            .to_string()
+            .trim_end_matches('/')
+            .to_owned();
+        let namespace = config.default_namespace.clone();
+        let client = Client::try_from(config).map_err(ConnectError::Client)?;
+        Ok(Self {
+            client,
+            server,
+            context,
+            namespace,
+            timeout: connection.request_timeout,
+            not_older_than: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn context(&self) -> Option<&str> {
+        self.context.as_deref()
+    }
+
+    /// Namespace of the context.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    pub(crate) fn source(&self) -> Source {
+        Source {
+            name: self.server.clone(),
+            kind: "live".to_owned(),
+        }
+    }
+
+    /// Sends the requests of one round together.
+    pub(super) async fn ask(&self, wants: &[Want]) -> Vec<Reply> {
+        futures_util::future::join_all(wants.iter().map(|want| self.ask_one(want))).await
+    }
+
+    async fn ask_one(&self, want: &Want) -> Reply {
+        let mut reply = self.read_all(want, &path(want)).await;
+        if let (State::Denied, Some(other)) = (reply.state, other_path(want)) {
+            let second = self.read_all(want, &other).await;
+            if second.state == State::Complete {
+                reply = second;
+            }
+        }
+        if let (Want::Node(_), State::Absent) = (want, reply.state) {
+            // The server answered in full: there is no such Node.
+            reply.state = State::Complete;
+        }
+        if let Want::Pod(_) = want {
+            for fact in &reply.facts {
+                if let Content::Pod(pod) = &fact.content {
+                    self.not_older_than.fetch_max(
+                        pod.resource_version.map_or(0, |version| version.0),
+                        Ordering::Relaxed,
+                    );
+                }
+            }
+        }
+        reply
+    }
+
+    /// Reads all pages. What was read before a page failed is kept, and the state says so.
+    async fn read_all(&self, want: &Want, path: &str) -> Reply {
+        let mut reply = Reply {
+            want: want.clone(),
+            facts: Vec::new(),
+            state: State::Complete,
+            detail: None,
+            clock: None,
+        };
+        let source = self.source().name;
+        let mut token = String::new();
+        for _ in 0..MAX_PAGES {
+            let page = match self.page(want, path, &token).await {
+                Ok(page) => page,
+                Err(failure) => {
+                    reply.state = if token.is_empty() {
+                        failure.state
+                    } else {
+                        State::Partial
+                    };
+                    reply.detail = Some(failure.detail);
+                    return reply;
+                }
+            };
+            reply.clock = reply.clock.max(page.clock);
+            let reading = document::read(&page.bytes);
+            reply
+                .facts
+                .extend(reading.contents.into_iter().map(|content| Fact {
+                    source: source.clone(),
+                    content,
+                }));
+            if !reading.faults.is_empty() {
+                reply.state = if reply.facts.is_empty() {
+                    State::Unreadable
+                } else {
+                    State::Partial
+                };
+                reply.detail = Some(format!(
+                    "the server's answer is not what was asked for: {}",
+                    reading.faults.join("; ")
+                ));
+                return reply;
+            }
+            token = serde_json::from_slice::<Continuation>(&page.bytes)
+                .map(|list| list.metadata.token)
+                .unwrap_or_default();
+            if token.is_empty() {
+                return reply;
+            }
+        }
+        reply.state = State::Partial;
+        reply.detail = Some(format!(
+            "only the first {} objects were read",
+            PAGE * MAX_PAGES
+        ));
+        reply
+    }
+
+    async fn page(&self, want: &Want, path: &str, token: &str) -> Result<Page, Failure> {
+        let floor = self.not_older_than.load(Ordering::Relaxed);
+        // The cache answers an indexed list at once; the floor keeps it from telling of the past.
+        let cached = matches!(want, Want::PodsOnNode(_)) && token.is_empty() && floor > 0;
+        if cached {
+            let from_cache =
+                format!("{path}&resourceVersion={floor}&resourceVersionMatch=NotOlderThan");
+            match self.get(&from_cache).await {
+                // "Too large resource version": the cache lags; the consistent read below does not.
+                Err(failure) if failure.state == State::Expired => {}
+                other => return other,
+            }
+        }
+        if token.is_empty() {
+            self.get(path).await
+        } else {
+            self.get(&format!("{path}&continue={}", encode(token)))
+                .await
+        }
+    }
+
+    /// One GET, within the time limit.
+    async fn get(&self, path: &str) -> Result<Page, Failure> {
+        let unusable = |error: http::Error| Failure {
+            state: State::Unreadable,
+            detail: error.to_string(),
+        };
+        let request = Request::get(path)
+            .header("Accept", "application/json")
+            .body(Body::empty())
+            .map_err(unusable)?;
+        tracing::debug!(path, "GET");
+        let exchange = async {
+            let response = self.client.send(request).await?;
+            let status = response.status();
+            let clock = response
+                .headers()
+                .get(http::header::DATE)
+                .and_then(|date| date.to_str().ok())
+                .and_then(|date| jiff::fmt::rfc2822::parse(date).ok())
+                .map(|date| date.timestamp());
+            let bytes = response.into_body().collect_bytes().await?.to_vec();
+            Ok::<_, kube::Error>((status, clock, bytes))
+        };
+        let outcome = match self.timeout {
+            Some(limit) => tokio::time::timeout(limit, exchange)
+                .await
+                .map_err(|_| Failure {
+                    state: State::Unreachable,
+                    detail: format!(
+                        "Unable to connect to the server: {} gave no answer within {}s",
+                        self.server,
+                        limit.as_secs_f64()
+                    ),
+                })?,
+            None => exchange.await,
+        };
+        let (status, clock, bytes) = outcome.map_err(|error| self.unreachable(&error))?;
+        if status.is_success() {
+            return Ok(Page { bytes, clock });
+        }
+        Err(refusal(status, &bytes))
+    }
+
+    /// A failed connection in kubectl's words.
+    fn unreachable(&self, error: &kube::Error) -> Failure {
+        let mut deepest = error.to_string();
+        let mut next: Option<&dyn std::error::Error> = Some(error);
+        let mut refused = false;
+        while let Some(cause) = next {
+            if let Some(io) = cause.downcast_ref::<std::io::Error>() {
+                refused |= io.kind() == std::io::ErrorKind::ConnectionRefused;
+            }
+            deepest = cause.to_string();
+            next = cause.source();
+        }
+        let server = self.server.split("://").last().unwrap_or(&self.server);
+        let detail = if refused {
+            format!(
+                "The connection to the server {server} was refused - did you specify the right host or port?"
+            )
+        } else {
+            format!("Unable to connect to the server {server}: {deepest}")
+        };
+        Failure {
+            state: State::Unreachable,
+            detail,
+        }
+    }
+}
+
+/// What an HTTP status means, in kubectl's sentence.
+fn refusal(status: StatusCode, body: &[u8]) -> Failure {
+    let answer: Status = serde_json::from_slice(body).unwrap_or_default();
+    let state = match status {
+        StatusCode::NOT_FOUND => State::Absent,
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => State::Denied,
+        StatusCode::GONE => State::Expired,
+        StatusCode::GATEWAY_TIMEOUT if answer.message.contains("Too large resource version") => {
+            State::Expired
+        }
+        _ => State::Unreachable,
+    };
+    let reason = if answer.reason.is_empty() {
+        status
+            .canonical_reason()
+            .unwrap_or("Unknown")
+            .replace(' ', "")
+    } else {
+        answer.reason
+    };
+    let detail = if status == StatusCode::UNAUTHORIZED {
+        "error: You must be logged in to the server (Unauthorized)".to_owned()
+    } else if answer.message.is_empty() {
+        format!(
+            "Error from server ({reason}): the server answered {} without a message",
+            status.as_u16()
+        )
+    } else {
+        format!("Error from server ({reason}): {}", answer.message)
+    };
+    Failure { state, detail }
+}
+
+/// The request for a want.
+fn path(want: &Want) -> String {
+    match want {
+        Want::Pod(pod) => format!(
+            "/api/v1/namespaces/{}/pods/{}",
+            encode(&pod.namespace),
+            encode(&pod.name)
+        ),
+        Want::EventsAbout { namespace, uid } => format!(
+            "/api/v1/namespaces/{}/events?fieldSelector=involvedObject.uid%3D{}&limit={PAGE}",
+            encode(namespace),
+            encode(&uid.0)
+        ),
+        Want::Node(name) => format!("/api/v1/nodes/{}", encode(name)),
+        Want::PodsOnNode(name) => format!(
+            "/api/v1/pods?fieldSelector=spec.nodeName%3D{}",
+            encode(name)
+        ),
+        Want::PreemptedEvents => format!(
+            "/api/v1/events?fieldSelector=reason%3DPreempted%2CinvolvedObject.kind%3DPod&limit={PAGE}"
+        ),
+    }
+}
+
+/// The same objects through the other events API, for users who may read only that one.
+fn other_path(want: &Want) -> Option<String> {
+    match want {
+        Want::EventsAbout { namespace, uid } => Some(format!(
+            "/apis/events.k8s.io/v1/namespaces/{}/events?fieldSelector=regarding.uid%3D{}&limit={PAGE}",
+            encode(namespace),
+            encode(&uid.0)
+        )),
+        Want::PreemptedEvents => Some(format!(
+            "/apis/events.k8s.io/v1/events?fieldSelector=reason%3DPreempted%2Cregarding.kind%3DPod&limit={PAGE}"
+        )),
+        Want::Pod(_) | Want::Node(_) | Want::PodsOnNode(_) => None,
+    }
+}
+
+/// Percent-encodes what may not stand in a path segment or query value, so that no name can change the request.
+fn encode(text: &str) -> String {
+    use std::fmt::Write;
+    text.bytes()
+        .fold(String::with_capacity(text.len()), |mut encoded, byte| {
+            if byte.is_ascii_alphanumeric()
+                || matches!(byte, b'-' | b'_' | b'~')
+                || (byte == b'.' && text.len() > 2)
+            {
+                encoded.push(char::from(byte));
+            } else {
+                // Writing to a String cannot fail.
+                write!(encoded, "%{byte:02X}").unwrap_or_default();
+            }
+            encoded
+        })
+}
+
+/// Merges the kubeconfig files as client-go does: the first to say something wins.
+fn merge(connection: &Connection) -> Result<Option<Kubeconfig>, ConnectError> {
+    let mut merged: Option<Kubeconfig> = None;
+    for path in &connection.kubeconfigs {
+        if !path.exists() {
+            if connection.explicit {
+                return Err(ConnectError::Missing(path.clone()));
+            }
+            continue;
+        }
+        let next = Kubeconfig::read_from(path).map_err(ConnectError::Kubeconfig)?;
+        merged = Some(match merged {
+            Some(known) => known.merge(next).map_err(ConnectError::Kubeconfig)?,
+            None => next,
+        });
+    }
+    Ok(merged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::pod::PodName;
+
+    #[test]
+    fn no_name_can_change_the_request() {
+        let hostile = Want::Pod(PodName {
+            namespace: "..".to_owned(),
+            name: "a/status?x=1&y#z".to_owned(),
+        });
+        assert_eq!(
+            path(&hostile),
+            "/api/v1/namespaces/%2E%2E/pods/a%2Fstatus%3Fx%3D1%26y%23z"
+        );
+        assert_eq!(
+            path(&Want::Node("ip-10-0-0-1.example".to_owned())),
+            "/api/v1/nodes/ip-10-0-0-1.example"
+        );
+    }
+
+    #[test]
+    fn refusals_speak_as_kubectl_does() {
+        let body = br#"{"kind":"Status","status":"Failure","message":"pods \"x\" not found","reason":"NotFound","code":404}"#;
+        let failure = refusal(StatusCode::NOT_FOUND, body);
+        assert_eq!(
+            (failure.state, failure.detail.as_str()),
+            (
+                State::Absent,
+                "Error from server (NotFound): pods \"x\" not found"
+            )
+        );
+        let bare = refusal(StatusCode::BAD_GATEWAY, b"<html>");
+        assert_eq!(bare.state, State::Unreachable);
+        assert!(bare.detail.starts_with("Error from server (BadGateway)"));
+    }
+}

@@ -1,0 +1,58 @@
+//! Where facts come from: origins and decoders, and the loop that asks them.
+//!
+//! This folder and `apply` are the only places that name kube or are async. It must not judge.
+
+pub(crate) mod decode;
+mod document;
+pub(crate) mod gather;
+pub(crate) mod live;
+pub(crate) mod offline;
+
+use crate::model::coverage::{Coverage, Source, State};
+use crate::model::fact::Fact;
+use crate::model::want::Want;
+
+/// What an origin answered to one want.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) want: Want,
+    pub(crate) facts: Vec<Fact>,
+    pub(crate) state: State,
+    /// Cause in a clear sentence, where the state is not Complete.
+    pub(crate) detail: Option<String>,
+    /// The server's clock, where it told one.
+    pub(crate) clock: Option<jiff::Timestamp>,
+}
+
+impl Reply {
+    pub(crate) fn coverage(&self, source: &str) -> Coverage {
+        Coverage {
+            source: source.to_owned(),
+            subject: self.want.subject(),
+            state: self.state,
+            detail: self.detail.clone(),
+        }
+    }
+}
+
+/// Any place that can be asked.
+pub(crate) enum Origin {
+    Live(Box<live::Live>),
+    Offline(offline::Collected),
+}
+
+impl Origin {
+    pub(crate) fn source(&self) -> Source {
+        match self {
+            Self::Live(live) => live.source(),
+            Self::Offline(collected) => collected.source.clone(),
+        }
+    }
+
+    async fn ask(&self, wants: &[Want]) -> Vec<Reply> {
+        match self {
+            Self::Live(live) => live.ask(wants).await,
+            Self::Offline(collected) => wants.iter().map(|want| collected.ask(want)).collect(),
+        }
+    }
+}

@@ -1,0 +1,438 @@
+//! Starts a cluster, says when it is ready, and ends it.
+//!
+//! Its functions block and bring their own runtime: call them from plain code, not from inside async code. It must not
+//! leave anything behind, and an error names the component and shows the end of its log.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it reads its own logs and looks at the clock while it waits"
+)]
+
+use std::cell::Cell;
+use std::fs;
+use std::io;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::access;
+use crate::binaries::{Binaries, BuildError};
+use crate::client::{CEILING, Client, ClientError};
+use crate::component::{self, Plan};
+use crate::supervisor::{Program, STATE, Signal, Supervisor, SupervisorError};
+
+/// How long between two looks at something that cannot be watched yet.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How much of a log an error shows.
+const LOG_LINES: usize = 15;
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct ClusterOptions {
+    minor: String,
+    nodes: Vec<String>,
+    arguments: Vec<(String, String)>,
+}
+
+impl ClusterOptions {
+    /// A control plane of a minor such as `1.37` with the nodes n1 and n2.
+    pub fn new(minor: &str) -> Self {
+        Self {
+            minor: minor.to_owned(),
+            nodes: vec!["n1".to_owned(), "n2".to_owned()],
+            arguments: Vec::new(),
+        }
+    }
+
+    /// Names the nodes; a machine has room for ten over all clusters.
+    #[must_use]
+    pub fn nodes(mut self, names: &[&str]) -> Self {
+        self.nodes = names.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
+    /// Adds a command line argument to a component (`kube-scheduler`, `kubelet-n1`) or to all of a binary (`kubelet`).
+    #[must_use]
+    pub fn argument(mut self, component: &str, argument: &str) -> Self {
+        self.arguments
+            .push((component.to_owned(), argument.to_owned()));
+        self
+    }
+}
+
+/// Why there is no cluster, or why it did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// The components are not there.
+    #[error("the components could not be built")]
+    Build(#[from] BuildError),
+    /// The process that owns the cluster's processes failed.
+    #[error(transparent)]
+    Supervisor(#[from] SupervisorError),
+    /// No certificates.
+    #[error("the certificates could not be made")]
+    Certificates(#[from] rcgen::Error),
+    /// No tokens.
+    #[error("the system gives no random numbers")]
+    NoRandomness,
+    /// A file of the cluster.
+    #[error("could not {what} {}", path.display())]
+    File {
+        what: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    /// The runtime of the client.
+    #[error("no runtime for the client")]
+    Runtime(#[source] io::Error),
+    /// A request that has to work on a new cluster.
+    #[error("the new cluster did not answer as it should")]
+    Client(#[from] ClientError),
+    /// A component ended while it was waited for.
+    #[error("{component} {how} while {waiting} was waited for; the end of its log:\n{log}")]
+    Ended {
+        component: String,
+        how: String,
+        waiting: String,
+        log: String,
+    },
+    /// A component did not become ready.
+    #[error("{component} is not ready after {} seconds ({last}); the end of its log:\n{log}", CEILING.as_secs())]
+    NotReady {
+        component: String,
+        last: String,
+        log: String,
+    },
+}
+
+/// A running cluster. Dropping it ends it.
+pub struct Cluster {
+    supervisor: Supervisor,
+    binaries: Binaries,
+    nodes: Vec<String>,
+    plan: Plan,
+    server: String,
+    programs: Vec<Program>,
+    other_schedulers: Cell<u16>,
+}
+
+impl Cluster {
+    /// Starts a cluster and returns when all nodes can take Pods and the scheduler works.
+    pub fn start(options: &ClusterOptions) -> Result<Self, ClusterError> {
+        let binaries = Binaries::of(&options.minor)?;
+        let supervisor = Supervisor::start()?;
+        let slot = supervisor.prepare(options.nodes.len(), binaries.folder())?;
+        let address = format!("127.77.{slot}.1");
+        let tokens = access::tokens().map_err(|_| ClusterError::NoRandomness)?;
+        let mut plan = Plan::new(&address, &tokens, &options.arguments)?;
+        let (etcd, api_server) = (plan.etcd(), plan.api_server());
+        let mut runtimes = Vec::new();
+        let mut rest = vec![plan.scheduler(), plan.controller_manager()];
+        for (n, node) in options.nodes.iter().enumerate() {
+            let [runtime, kubelet] = plan.node(node, n)?;
+            runtimes.push(runtime);
+            rest.push(kubelet);
+        }
+        let server = plan.server();
+        let nodes = options.nodes.clone();
+        let mut cluster = Self {
+            supervisor,
+            binaries,
+            nodes,
+            plan,
+            server,
+            programs: Vec::new(),
+            other_schedulers: Cell::new(0),
+        };
+        cluster.write_files()?;
+        cluster
+            .supervisor
+            .egress(component::EGRESS_SOCKET, &address)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(ClusterError::Runtime)?;
+        cluster.run(etcd)?;
+        for program in runtimes {
+            cluster.run(program)?;
+        }
+        cluster.wait_for_etcd()?;
+        cluster.run(api_server)?;
+        runtime.block_on(async {
+            let admin = cluster.client("admin").await?;
+            // The rest starts when the server answers: a component that finds nobody backs off for seconds.
+            cluster
+                .wait_for_answer(component::API_SERVER, &admin, "/readyz")
+                .await?;
+            for program in rest {
+                cluster.run(program)?;
+            }
+            for (path, object) in access::grants() {
+                admin.create(path, &object).await?;
+            }
+            cluster.wait_for_nodes(&admin).await?;
+            cluster
+                .wait_for_health(
+                    component::CONTROLLER_MANAGER,
+                    component::CONTROLLER_MANAGER_PORT,
+                )
+                .await?;
+            cluster
+                .wait_for_health(component::SCHEDULER, component::SCHEDULER_PORT)
+                .await
+        })?;
+        Ok(cluster)
+    }
+
+    /// The minor, for instance `1.37`.
+    pub fn minor(&self) -> &str {
+        self.binaries.minor()
+    }
+
+    /// The exact version, for instance `v1.37.2`.
+    pub fn version(&self) -> &str {
+        self.binaries.version()
+    }
+
+    /// The names of the nodes.
+    pub fn nodes(&self) -> &[String] {
+        &self.nodes
+    }
+
+    /// The API server's URL.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The `kubectl` of the cluster's minor.
+    pub fn kubectl(&self) -> PathBuf {
+        self.binaries.kubectl()
+    }
+
+    /// The kubeconfig of `admin`, `viewer`, `pods-only`, `nobody` or `recommender`.
+    pub fn kubeconfig(&self, user: &str) -> PathBuf {
+        self.inside(&component::kubeconfig_file(user))
+    }
+
+    /// The API server's audit log: writes to Pods with request and response, a line of JSON each.
+    pub fn audit_log(&self) -> PathBuf {
+        self.supervisor.outside(component::AUDIT_LOG)
+    }
+
+    /// The folder with a log file a component.
+    pub fn logs(&self) -> PathBuf {
+        self.inside("logs")
+    }
+
+    /// Copies the components' logs to a folder, as they end with the cluster.
+    pub fn keep_logs(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        for entry in fs::read_dir(self.logs())? {
+            let entry = entry?;
+            fs::copy(entry.path(), folder.join(entry.file_name()))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a client for a user, inside the runtime that calls.
+    pub async fn client(&self, user: &str) -> Result<Client, ClientError> {
+        Client::from_kubeconfig(&self.kubeconfig(user)).await
+    }
+
+    /// Kills a component (SIGKILL) and returns how it ended.
+    pub fn kill(&self, component: &str) -> Result<String, ClusterError> {
+        Ok(self.supervisor.end(component, Signal::Kill)?)
+    }
+
+    /// Asks a component to end (SIGTERM), waits until it has, and returns how it ended.
+    pub fn stop(&self, component: &str) -> Result<String, ClusterError> {
+        Ok(self.supervisor.end(component, Signal::Terminate)?)
+    }
+
+    /// Starts a component again that was killed or stopped, as it was before.
+    pub fn start_again(&self, component: &str) -> Result<(), ClusterError> {
+        let program = self
+            .programs
+            .iter()
+            .find(|program| program.name == component);
+        let program = program
+            .ok_or_else(|| SupervisorError::Refused(format!("there is no process {component}")))?;
+        Ok(self.supervisor.run(program)?)
+    }
+
+    /// Starts one more scheduler that serves a scheduler name, waits for it, and returns its component name.
+    pub fn start_scheduler(&mut self, profile: &str) -> Result<String, ClusterError> {
+        let n = self
+            .other_schedulers
+            .replace(self.other_schedulers.get().saturating_add(1));
+        let (program, port) = self.plan.other_scheduler(profile, n);
+        let name = program.name.clone();
+        self.write_files()?;
+        self.run(program)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(ClusterError::Runtime)?;
+        runtime.block_on(self.wait_for_health(&name, port))?;
+        Ok(name)
+    }
+
+    fn run(&mut self, program: Program) -> Result<(), ClusterError> {
+        self.supervisor.run(&program)?;
+        self.programs.push(program);
+        Ok(())
+    }
+
+    /// Shows a path below the state folder as this process can reach it.
+    fn inside(&self, path: &str) -> PathBuf {
+        self.supervisor.outside(&format!("{STATE}/{path}"))
+    }
+
+    /// Writes what the plan has; files that are there already are the same.
+    fn write_files(&self) -> Result<(), ClusterError> {
+        for (path, content) in &self.plan.files {
+            let path = self.inside(path);
+            let error = |what| {
+                let path = path.clone();
+                move |source| ClusterError::File { what, path, source }
+            };
+            fs::create_dir_all(path.parent().unwrap_or(&path))
+                .map_err(error("create the folder of"))?;
+            fs::write(&path, content).map_err(error("write"))?;
+        }
+        Ok(())
+    }
+
+    /// Waits until etcd takes connections; it does so when it can serve.
+    fn wait_for_etcd(&self) -> Result<(), ClusterError> {
+        let begun = Instant::now();
+        loop {
+            match TcpStream::connect(self.plan.etcd_address()) {
+                Ok(_) => return Ok(()),
+                Err(error) => self.still_waiting(component::ETCD, begun, &error.to_string())?,
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Waits until a path answers with success.
+    async fn wait_for_answer(
+        &self,
+        component: &str,
+        client: &Client,
+        path: &str,
+    ) -> Result<(), ClusterError> {
+        let begun = Instant::now();
+        loop {
+            match client.raw(path).await {
+                Ok(_) => return Ok(()),
+                Err(error) => self.still_waiting(component, begun, &error.to_string())?,
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Waits until a component other than the API server says that it is ready.
+    async fn wait_for_health(&self, component: &str, port: u16) -> Result<(), ClusterError> {
+        let client = Client::with_port(&self.kubeconfig("admin"), Some(port)).await?;
+        // The controller manager has no /readyz.
+        let path = if component == component::CONTROLLER_MANAGER {
+            "/healthz"
+        } else {
+            "/readyz"
+        };
+        self.wait_for_answer(component, &client, path).await
+    }
+
+    /// Waits until every node is ready and has lost the taint that keeps Pods away.
+    async fn wait_for_nodes(&self, admin: &Client) -> Result<(), ClusterError> {
+        for node in &self.nodes {
+            let component = component::kubelet(node);
+            let selector = format!("metadata.name={node}");
+            let ready = admin.watch_until("a ready node", "/api/v1/nodes", &selector, takes_pods);
+            let mut ready = std::pin::pin!(ready);
+            loop {
+                // A look at the process now and then: a dead kubelet has not to be waited for.
+                match tokio::time::timeout(PAUSE * 4, &mut ready).await {
+                    Ok(Ok(_)) => break,
+                    Ok(Err(error)) => return Err(self.not_ready(&component, &error.to_string())),
+                    Err(_) => self.still_running(&component, "its node")?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if a component has ended or has been waited for too long.
+    fn still_waiting(
+        &self,
+        component: &str,
+        begun: Instant,
+        last: &str,
+    ) -> Result<(), ClusterError> {
+        self.still_running(component, "an answer")?;
+        if begun.elapsed() > CEILING {
+            return Err(self.not_ready(component, last));
+        }
+        Ok(())
+    }
+
+    fn still_running(&self, component: &str, waiting: &str) -> Result<(), ClusterError> {
+        match self.supervisor.ended(component)? {
+            None => Ok(()),
+            Some(how) => Err(ClusterError::Ended {
+                component: component.to_owned(),
+                how,
+                waiting: waiting.to_owned(),
+                log: self.end_of_log(component),
+            }),
+        }
+    }
+
+    fn not_ready(&self, component: &str, last: &str) -> ClusterError {
+        ClusterError::NotReady {
+            component: component.to_owned(),
+            last: last.to_owned(),
+            log: self.end_of_log(component),
+        }
+    }
+
+    fn end_of_log(&self, component: &str) -> String {
+        let path = self.logs().join(format!("{component}.log"));
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                let lines: Vec<&str> = text.lines().collect();
+                lines
+                    .iter()
+                    .skip(lines.len().saturating_sub(LOG_LINES))
+                    .copied()
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            }
+            Err(error) => format!("({} cannot be read: {error})", path.display()),
+        }
+    }
+}
+
+/// Says whether a node is ready and free of the taint that a new node has.
+fn takes_pods(node: &Value) -> bool {
+    let ready = node
+        .pointer("/status/conditions")
+        .and_then(Value::as_array)
+        .is_some_and(|all| {
+            all.iter()
+                .any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+        });
+    let tainted = node
+        .pointer("/spec/taints")
+        .and_then(Value::as_array)
+        .is_some_and(|all| {
+            all.iter()
+                .any(|taint| taint["key"] == "node.kubernetes.io/not-ready")
+        });
+    ready && !tainted
+}

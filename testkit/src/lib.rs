@@ -1,0 +1,31 @@
+//! Real control planes for tests: unmodified upstream components of one Kubernetes minor, started as plain processes
+//! on one Linux machine, and scenarios that bring Pods into known situations.
+//!
+//! - [`Binaries`] builds the components of a minor, once, into a cache outside the source tree.
+//! - [`Cluster`] starts them in namespaces of their own, so that nothing is left behind, however the test ends.
+//! - [`Client`] speaks plain JSON with the API server; it waits by watching, never by sleeping.
+//! - [`scenario`] drives a cluster and stops at named moments.
+//! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
+//!
+//! Every program that starts a cluster calls [`supervise_if_asked`] first thing in `main`.
+//!
+//! Nothing here may judge a nomination or a gate: that is the product's work, and a test must not share its mistakes.
+
+mod access;
+mod availability;
+mod binaries;
+mod certificates;
+mod client;
+mod cluster;
+pub mod collect;
+mod component;
+pub mod fake_server;
+pub mod normalise;
+pub mod scenario;
+mod supervisor;
+
+pub use availability::{Unavailable, available};
+pub use binaries::{Binaries, BuildError, minors};
+pub use client::{Client, ClientError};
+pub use cluster::{Cluster, ClusterError, ClusterOptions};
+pub use supervisor::supervise_if_asked;

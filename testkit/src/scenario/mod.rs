@@ -1,0 +1,147 @@
+//! Scenarios: each brings Pods of a cluster into a known situation and stops at named moments.
+//!
+//! A scenario is a file here and a line in [`SCENARIOS`]. It plays in a namespace of its own, waits by watching, and
+//! takes away what it made. It must not say what a tool should make of a moment: that is up to who observes.
+
+mod infeasible_hint;
+mod no_scheduler;
+mod outside_hint_on_gated_pod;
+mod preemption_with_grace;
+mod stage;
+
+use std::error::Error;
+use std::pin::Pin;
+
+use crate::client::ClientError;
+use crate::cluster::Cluster;
+
+pub use stage::Stage;
+
+/// All scenarios, sorted by name.
+pub const SCENARIOS: &[Scenario] = &[
+    infeasible_hint::SCENARIO,
+    no_scheduler::SCENARIO,
+    outside_hint_on_gated_pod::SCENARIO,
+    preemption_with_grace::SCENARIO,
+];
+
+/// A future on the thread that made it.
+pub type Step<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// One scenario.
+#[derive(Clone, Copy)]
+pub struct Scenario {
+    /// Names the scenario and its namespace; the file's name in kebab case.
+    pub name: &'static str,
+    /// What happens, in a sentence.
+    pub about: &'static str,
+    /// The moments at which it stops, in order.
+    pub moments: &'static [&'static str],
+    run: for<'a, 'b> fn(&'a mut Stage<'b>) -> Step<'a, Result<(), ScenarioError>>,
+}
+
+/// A moment at which a scenario stops.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment<'a> {
+    /// The scenario's name.
+    pub scenario: &'a str,
+    /// The moment's name, unique within the scenario.
+    pub name: &'a str,
+    /// The namespace that the scenario plays in.
+    pub namespace: &'a str,
+    /// The Pod that the moment is about.
+    pub pod: &'a str,
+}
+
+/// Looks at the moments of a scenario, while the cluster stands as it is.
+pub trait Observer {
+    /// Is called at a moment; the scenario goes on when it returns.
+    fn at<'a>(
+        &'a mut self,
+        cluster: &'a Cluster,
+        moment: Moment<'a>,
+    ) -> Step<'a, Result<(), Box<dyn Error>>>;
+}
+
+/// Why a scenario did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The cluster did not do what the scenario needs.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The cluster did something else.
+    #[error("{0}")]
+    Unexpected(String),
+    /// The observer was not content.
+    #[error("at the moment {moment} of Pod {pod}: {source}")]
+    Observer {
+        moment: String,
+        pod: String,
+        source: Box<dyn Error>,
+    },
+}
+
+impl Scenario {
+    /// Plays the scenario on a cluster and takes away what it made.
+    pub async fn play(
+        &self,
+        cluster: &Cluster,
+        observer: &mut dyn Observer,
+    ) -> Result<(), ScenarioError> {
+        let mut stage = Stage::set(cluster, self.name, observer).await?;
+        let played = (self.run)(&mut stage).await;
+        let seen = stage.moments().to_vec();
+        // Also after a failure: the next scenario needs the room.
+        let cleared = stage.clear().await;
+        played?;
+        cleared?;
+        if seen != self.moments {
+            let (wanted, name) = (self.moments, self.name);
+            return Err(ScenarioError::Unexpected(format!(
+                "{name} stopped at {seen:?} and promises {wanted:?}"
+            )));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_registry_is_sorted_and_has_every_file() {
+        assert!(SCENARIOS.is_sorted_by_key(|scenario| scenario.name));
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/scenario");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .expect("the sources are there")
+            .flatten()
+            .filter_map(|entry| {
+                entry
+                    .file_name()
+                    .to_str()?
+                    .strip_suffix(".rs")
+                    .map(|stem| stem.replace('_', "-"))
+            })
+            .filter(|stem| stem != "mod" && stem != "stage")
+            .collect();
+        files.sort();
+        assert_eq!(
+            files,
+            SCENARIOS
+                .iter()
+                .map(|scenario| scenario.name)
+                .collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn moments_are_unique_within_a_scenario() {
+        for scenario in SCENARIOS {
+            let mut moments = scenario.moments.to_vec();
+            moments.sort_unstable();
+            moments.dedup();
+            assert_eq!(moments.len(), scenario.moments.len(), "{}", scenario.name);
+        }
+    }
+}

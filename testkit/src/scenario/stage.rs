@@ -1,0 +1,281 @@
+//! Where a scenario plays: a namespace, clients for those who act, and the waits that all scenarios share.
+//!
+//! It must not retry and must not sleep; amounts of CPU are computed from the nodes that are there.
+
+use serde_json::{Value, json};
+
+use super::{Moment, Observer, ScenarioError};
+use crate::client::{Client, ClientError};
+use crate::cluster::Cluster;
+
+/// The field manager of the one who makes the Pods.
+const AUTHOR: &str = "author";
+/// The field manager of the outsider who nominates.
+const OUTSIDER: &str = "observer";
+
+/// The stage of one scenario.
+pub struct Stage<'a> {
+    cluster: &'a Cluster,
+    observer: &'a mut dyn Observer,
+    scenario: &'static str,
+    namespace: String,
+    author: Client,
+    outsider: Client,
+    moments: Vec<&'static str>,
+}
+
+impl<'a> Stage<'a> {
+    /// Makes a namespace: the scenario's name, with a number if it has been played before.
+    pub(super) async fn set(
+        cluster: &'a Cluster,
+        scenario: &'static str,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Self, ScenarioError> {
+        let author = cluster.client("admin").await?.with_field_manager(AUTHOR);
+        let outsider = cluster
+            .client("recommender")
+            .await?
+            .with_field_manager(OUTSIDER);
+        let mut namespace = scenario.to_owned();
+        let mut played: u32 = 1;
+        while !create_if_absent(
+            &author,
+            "/api/v1/namespaces",
+            &json!({"metadata": {"name": namespace}}),
+        )
+        .await?
+        {
+            played = played.saturating_add(1);
+            namespace = format!("{scenario}-{played}");
+        }
+        Ok(Self {
+            cluster,
+            observer,
+            scenario,
+            namespace,
+            author,
+            outsider,
+            moments: Vec::new(),
+        })
+    }
+
+    /// Deletes the Pods and waits until they have gone, since the next scenario needs their room.
+    ///
+    /// The kubelet itself has to end them: it counts a Pod that was deleted by force until it notices, and rejects the
+    /// next one. The namespace goes by itself.
+    pub(super) async fn clear(self) -> Result<(), ScenarioError> {
+        let pods = self.pods();
+        self.author.delete(&pods, Some(1)).await?;
+        for pod in self.author.list(&pods, &[]).await? {
+            self.author
+                .watch_until_gone(&pods, &text(&pod, "/metadata/name"))
+                .await?;
+        }
+        self.author
+            .delete(&format!("/api/v1/namespaces/{}", self.namespace), None)
+            .await?;
+        Ok(())
+    }
+
+    /// The moments that were reached.
+    pub(super) fn moments(&self) -> &[&'static str] {
+        &self.moments
+    }
+
+    /// Stops at a moment.
+    pub(super) async fn at(&mut self, name: &'static str, pod: &str) -> Result<(), ScenarioError> {
+        self.moments.push(name);
+        let moment = Moment {
+            scenario: self.scenario,
+            name,
+            namespace: &self.namespace,
+            pod,
+        };
+        let observed = self.observer.at(self.cluster, moment).await;
+        observed.map_err(|source| ScenarioError::Observer {
+            moment: name.to_owned(),
+            pod: pod.to_owned(),
+            source,
+        })
+    }
+
+    /// Returns a node's whole CPU in thousandths, as Pods may request it.
+    pub(super) async fn cpu_of(&self, node: &str) -> Result<u64, ScenarioError> {
+        let node = self.author.get(&format!("/api/v1/nodes/{node}")).await?;
+        let amount = text(&node, "/status/allocatable/cpu");
+        thousandths(&amount)
+            .ok_or_else(|| ScenarioError::Unexpected(format!("the node has {amount:?} CPUs")))
+    }
+
+    /// Makes a priority class, unless an earlier scenario has.
+    pub(super) async fn priority_class(&self, name: &str, value: i32) -> Result<(), ScenarioError> {
+        let class = json!({"metadata": {"name": name}, "value": value});
+        create_if_absent(
+            &self.author,
+            "/apis/scheduling.k8s.io/v1/priorityclasses",
+            &class,
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// Makes a Pod of a specification.
+    pub(super) async fn create(&self, name: &str, spec: &Value) -> Result<Value, ScenarioError> {
+        let pod =
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec});
+        Ok(self.author.create(&self.pods(), &pod).await?)
+    }
+
+    /// Lets the scheduler at a gated Pod.
+    pub(super) async fn remove_gates(&self, pod: &str) -> Result<(), ScenarioError> {
+        let path = format!("{}/{pod}", self.pods());
+        self.author
+            .merge_patch(&path, &json!({"spec": {"schedulingGates": null}}))
+            .await?;
+        Ok(())
+    }
+
+    /// Has the outsider nominate a Pod to a node, with annotations in the same request.
+    pub(super) async fn nominate(
+        &self,
+        pod: &Value,
+        node: &str,
+        annotations: &Value,
+    ) -> Result<(), ScenarioError> {
+        let mut metadata = json!({
+            "uid": pod.pointer("/metadata/uid"),
+            "resourceVersion": pod.pointer("/metadata/resourceVersion"),
+        });
+        if !annotations.is_null() {
+            metadata["annotations"] = annotations.clone();
+        }
+        let patch = json!({"metadata": metadata, "status": {"nominatedNodeName": node}});
+        let path = format!("{}/{}/status", self.pods(), text(pod, "/metadata/name"));
+        let answer = self.outsider.merge_patch(&path, &patch).await?;
+        // The server ignores fields that may not be set, and says nothing.
+        if text(&answer, "/status/nominatedNodeName") == node {
+            return Ok(());
+        }
+        Err(ScenarioError::Unexpected(format!(
+            "the nomination to {node} was not taken up: {answer}"
+        )))
+    }
+
+    /// Waits until a Pod is as wanted.
+    pub(super) async fn pod(
+        &self,
+        name: &str,
+        what: &str,
+        wanted: impl FnMut(&Value) -> bool,
+    ) -> Result<Value, ScenarioError> {
+        let what = format!("Pod {name} {what}");
+        Ok(self
+            .author
+            .watch_until(
+                &what,
+                &self.pods(),
+                &format!("metadata.name={name}"),
+                wanted,
+            )
+            .await?)
+    }
+
+    /// Waits until a Pod runs and its binding has been reported; it has to be on the node.
+    pub(super) async fn running_on(&self, name: &str, node: &str) -> Result<Value, ScenarioError> {
+        let running = self
+            .pod(name, "running", |pod| {
+                let containers = pod
+                    .pointer("/status/containerStatuses")
+                    .and_then(Value::as_array);
+                text(pod, "/status/phase") == "Running"
+                    && containers.is_some_and(|all| all.iter().all(|one| one["started"] == true))
+            })
+            .await?;
+        let found = text(&running, "/spec/nodeName");
+        if found != node {
+            return Err(ScenarioError::Unexpected(format!(
+                "Pod {name} runs on {found}, not on {node}"
+            )));
+        }
+        self.event(&running, "Scheduled").await?;
+        Ok(running)
+    }
+
+    /// Waits until there is an event with a reason about a Pod.
+    pub(super) async fn event(&self, pod: &Value, reason: &str) -> Result<Value, ScenarioError> {
+        let (name, uid) = (text(pod, "/metadata/name"), text(pod, "/metadata/uid"));
+        let path = format!(
+            "/apis/events.k8s.io/v1/namespaces/{}/events",
+            self.namespace
+        );
+        let selector = format!("regarding.uid={uid},reason={reason}");
+        Ok(self
+            .author
+            .watch_until(
+                &format!("event {reason} of Pod {name}"),
+                &path,
+                &selector,
+                |_| true,
+            )
+            .await?)
+    }
+
+    fn pods(&self) -> String {
+        format!("/api/v1/namespaces/{}/pods", self.namespace)
+    }
+}
+
+/// Returns a string of an object, or the empty one.
+pub(super) fn text(object: &Value, pointer: &str) -> String {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Returns the specification of a Pod that wants some thousandths of a CPU.
+pub(super) fn wanting(cpu: u64) -> Value {
+    json!({
+        "containers": [{
+            "name": "c",
+            // A name without a tag: the fake runtime has no ids for others.
+            "image": "busybox",
+            "resources": {"requests": {"cpu": format!("{cpu}m")}},
+        }],
+        "terminationGracePeriodSeconds": 30,
+    })
+}
+
+/// Creates an object; returns false if there is one already.
+async fn create_if_absent(
+    client: &Client,
+    path: &str,
+    object: &Value,
+) -> Result<bool, ClientError> {
+    match client.create(path, object).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.code() == Some(409) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads an amount of CPU in thousandths.
+fn thousandths(amount: &str) -> Option<u64> {
+    match amount.strip_suffix('m') {
+        Some(thousandths) => thousandths.parse().ok(),
+        None => amount.parse::<u64>().ok()?.checked_mul(1000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_is_whole_or_in_thousandths() {
+        assert_eq!(thousandths("2"), Some(2000));
+        assert_eq!(thousandths("1930m"), Some(1930));
+        assert_eq!(thousandths("two"), None);
+    }
+}

@@ -1,0 +1,367 @@
+//! Moments that a real 1.37.2 control plane went through, and the verdict due for each.
+//!
+//! The inputs are what the servers answered (tests/recorded/README.md); nothing in them was typed in.
+
+use serde_json::Value;
+
+use super::plugin::{nominate, root};
+
+/// Scenario, moment, Pod, verdict, cause, certainty.
+const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
+    (
+        "1.37/10b-no-scheduler",
+        "1-pending",
+        "b1 -n s9",
+        "NeverAttempted",
+        "just-created",
+        "Inferred",
+    ),
+    (
+        "1.37/11-second-scheduler",
+        "1-waiting",
+        "hi -n s11",
+        "WaitingForVictims",
+        "victim-terminating",
+        "Proven",
+    ),
+    (
+        "1.37/11-second-scheduler",
+        "2-bound",
+        "hi -n s11",
+        "Honoured",
+        "",
+        "Inferred",
+    ),
+    // The Pod of this name that was bound before is another one.
+    (
+        "1.37/12-recreated",
+        "1-after",
+        "web -n s12",
+        "NotNominated",
+        "unschedulable",
+        "Proven",
+    ),
+    (
+        "1.37/1a-gated-external",
+        "1-gated",
+        "g1 -n s1a",
+        "Gated",
+        "scheduling-gates",
+        "Proven",
+    ),
+    (
+        "1.37/1a-gated-external",
+        "2-nominated",
+        "g1 -n s1a",
+        "Gated",
+        "scheduling-gates",
+        "Proven",
+    ),
+    // It was honoured; but without the audit log nobody can say to which node the outsider pointed.
+    (
+        "1.37/1a-gated-external",
+        "3-bound",
+        "g1 -n s1a",
+        "Unknown",
+        "node-not-recorded",
+        "Inferred",
+    ),
+    (
+        "1.37/1b-unschedulable-external",
+        "1-unschedulable",
+        "u1 -n s1b",
+        "NotNominated",
+        "unschedulable",
+        "Proven",
+    ),
+    (
+        "1.37/1b-unschedulable-external",
+        "2-nominated",
+        "u1 -n s1b",
+        "WaitingForScheduler",
+        "outside-hint-no-wake",
+        "Proven",
+    ),
+    (
+        "1.37/1b-unschedulable-external",
+        "3-bound-elsewhere",
+        "u1 -n s1b",
+        "Unknown",
+        "node-not-recorded",
+        "Inferred",
+    ),
+    (
+        "1.37/1c-external-infeasible",
+        "1-nominated",
+        "g1 -n s1c",
+        "Gated",
+        "scheduling-gates",
+        "Proven",
+    ),
+    (
+        "1.37/1c-external-infeasible",
+        "2-bound-elsewhere",
+        "g1 -n s1c",
+        "Unknown",
+        "node-not-recorded",
+        "Inferred",
+    ),
+    (
+        "1.37/3-preemption",
+        "1-waiting",
+        "hi -n s3",
+        "WaitingForVictims",
+        "victim-terminating",
+        "Proven",
+    ),
+    (
+        "1.37/3-preemption",
+        "2-bound",
+        "hi -n s3",
+        "Honoured",
+        "",
+        "Inferred",
+    ),
+    (
+        "1.37/5a-cordon-wait",
+        "1-cordoned",
+        "hi -n s5a",
+        "Stale",
+        "node-unschedulable",
+        "Proven",
+    ),
+    (
+        "1.37/5a-cordon-wait",
+        "2-victim-gone",
+        "hi -n s5a",
+        "Cleared",
+        "",
+        "Inferred",
+    ),
+    (
+        "1.37/5a-cordon-wait",
+        "3-uncordoned",
+        "hi -n s5a",
+        "Honoured",
+        "cleared-before-binding",
+        "Inferred",
+    ),
+    (
+        "1.37/5b-node-deleted-wait",
+        "1-node-gone",
+        "hi -n s5c",
+        "Stale",
+        "node-gone",
+        "Proven",
+    ),
+    (
+        "1.37/5b-node-deleted-wait",
+        "2-victim-gone",
+        "hi -n s5c",
+        "Cleared",
+        "",
+        "Inferred",
+    ),
+    (
+        "1.37/6-prebind-expectation",
+        "1-prebind-wait",
+        "pv1 -n s6",
+        "WaitingForBinding",
+        "",
+        "Inferred",
+    ),
+    // From 1.36 on the scheduler clears the field with a failed PreBind, and no trace of it is left.
+    (
+        "1.37/6-prebind-expectation",
+        "2-after-timeout",
+        "pv1 -n s6",
+        "NotNominated",
+        "volume-binding",
+        "Inferred",
+    ),
+    (
+        "1.37/6-prebind-expectation",
+        "3-bound-after-overwrite",
+        "pv1 -n s6",
+        "Unknown",
+        "node-not-recorded",
+        "Inferred",
+    ),
+    (
+        "1.37/8-direct-nodename",
+        "1-running",
+        "d1 -n s8",
+        "Bypassed",
+        "",
+        "Proven",
+    ),
+    (
+        "1.37/9-kubelet-rejection",
+        "1-outofcpu",
+        "b2 -n s9",
+        "RefusedByKubelet",
+        "node-resources",
+        "Proven",
+    ),
+];
+
+fn explain(folder: &str, pod: &str) -> Value {
+    let path = root().join("tests/recorded").join(folder);
+    let path = path.to_str().expect("the path is UTF-8");
+    let mut arguments = vec!["explain"];
+    arguments.extend(pod.split(' '));
+    arguments.extend(["--from", path, "-o", "json"]);
+    let run = nominate(&arguments);
+    let answer: Value = serde_json::from_str(&run.stdout).expect("the answer is JSON");
+    let code = if answer["verdict"]["kind"] == "Unknown" {
+        5
+    } else {
+        0
+    };
+    assert_eq!(run.code, Some(code), "{pod}: {}", run.stderr);
+    answer
+}
+
+#[test]
+fn every_moment_gets_its_verdict() {
+    for (scenario, moment, pod, kind, cause, certainty) in MOMENTS {
+        let answer = explain(&format!("{scenario}/{moment}"), pod);
+        let verdict = &answer["verdict"];
+        let found = (
+            verdict["kind"].as_str(),
+            verdict["cause"].as_str().unwrap_or(""),
+            verdict["certainty"].as_str(),
+        );
+        assert_eq!(
+            found,
+            (Some(*kind), *cause, Some(*certainty)),
+            "{scenario}/{moment}: {verdict:#}"
+        );
+        assert!(
+            !verdict["evidence"].as_array().expect("a list").is_empty(),
+            "{scenario}/{moment} names no evidence"
+        );
+    }
+}
+
+#[test]
+fn every_recorded_moment_is_listed() {
+    for scenario in root()
+        .join("tests/recorded/1.37")
+        .read_dir()
+        .expect("it is there")
+    {
+        let scenario = scenario.expect("it can be listed").path();
+        for moment in scenario.read_dir().expect("a scenario is a folder") {
+            let moment = moment.expect("it can be listed").path();
+            let (a, b) = (scenario.file_name(), moment.file_name());
+            let listed = MOMENTS.iter().any(|(name, moment, ..)| {
+                name.strip_prefix("1.37/").map(AsRef::as_ref) == a
+                    && Some(AsRef::as_ref(*moment)) == b
+            });
+            assert!(listed, "{} is in no line", moment.display());
+        }
+    }
+}
+
+#[test]
+fn the_waiting_preemptor_is_told_whole() {
+    let answer = explain("1.37/3-preemption/1-waiting", "hi -n s3");
+    let victim = &answer["victims"][0];
+    assert_eq!(victim["name"], "victim");
+    assert_eq!(victim["deletionTimestamp"], "2026-11-30T08:21:49Z");
+    assert_eq!(victim["gracePeriodSeconds"], 30);
+    assert_eq!(victim["overdue"], false);
+    let nomination = &answer["nominations"][0];
+    assert_eq!(
+        (&nomination["node"], &nomination["kind"]),
+        (&"n1".into(), &"Preemption".into())
+    );
+    assert_eq!(nomination["by"]["manager"], "kube-scheduler");
+    assert_eq!(nomination["by"]["scheduler"], "default-scheduler");
+    assert_eq!(
+        nomination["by"]["user"],
+        Value::Null,
+        "only an audit log proves a user"
+    );
+    assert_eq!(nomination["ended"], Value::Null);
+    assert_eq!(
+        answer["scheduler"]["reasons"][0]["text"],
+        "Insufficient cpu"
+    );
+    assert_eq!(answer["scheduler"]["reasons"][0]["nodes"], 2);
+    assert_eq!(answer["scheduler"]["nodesTotal"], 2);
+    assert_eq!(
+        answer["now"], "2026-11-30T08:21:21Z",
+        "the newest observation in the files is the clock"
+    );
+}
+
+#[test]
+fn overdue_follows_the_clock() {
+    let path = root().join("tests/recorded/1.37/3-preemption/1-waiting");
+    let path = path.to_str().expect("the path is UTF-8");
+    // Due at 08:21:49; overdue after ten seconds more.
+    for (now, overdue, code) in [
+        ("2026-11-30T08:21:59Z", false, 0),
+        ("2026-11-30T08:22:00Z", true, 3),
+    ] {
+        let run = nominate(&[
+            "explain",
+            "hi",
+            "-n",
+            "s3",
+            "--from",
+            path,
+            "--now",
+            now,
+            "--fail-on=error",
+            "-o",
+            "json",
+        ]);
+        let answer: Value = serde_json::from_str(&run.stdout).expect("the answer is JSON");
+        assert_eq!(answer["verdict"]["overdue"], overdue, "at {now}");
+        assert_eq!(run.code, Some(code), "at {now}");
+    }
+}
+
+#[test]
+fn earlier_incarnations_are_not_mixed_in() {
+    let answer = explain("1.37/12-recreated/1-after", "web -n s12");
+    let timeline = answer["timeline"].as_array().expect("a list");
+    assert!(
+        timeline.iter().all(|moment| moment["what"] != "Scheduled"),
+        "that event is of the Pod before: {timeline:#?}"
+    );
+}
+
+#[test]
+fn both_events_apis_tell_the_same() {
+    let folder = root().join("tests/recorded/1.37/3-preemption/1-waiting");
+    let of = |events: &str| {
+        let files: Vec<String> = ["pods.json", "nodes.json", events]
+            .iter()
+            .map(|file| folder.join(file).display().to_string())
+            .collect();
+        let mut arguments = vec!["explain", "hi", "-n", "s3", "-o", "json"];
+        for file in &files {
+            arguments.extend(["--from", file]);
+        }
+        let run = nominate(&arguments);
+        let answer: Value = serde_json::from_str(&run.stdout).expect("the answer is JSON");
+        let moments: Vec<(Value, Value, Value)> = answer["timeline"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|moment| {
+                (
+                    moment["at"].clone(),
+                    moment["actor"].clone(),
+                    moment["detail"].clone(),
+                )
+            })
+            .collect();
+        (answer["verdict"]["kind"].clone(), moments)
+    };
+    assert_eq!(of("events.json"), of("events-v1.json"));
+}

@@ -1,0 +1,80 @@
+//! Trials on real control planes, one cluster a minor, one trial after the other.
+//!
+//! Where no cluster can run, every trial is ignored with the reason. A trial must not sleep, must not try again, and
+//! must take away what it made: the next one needs the room.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "the main of a test target reads its arguments"
+)]
+
+#[path = "live/clusters.rs"]
+mod clusters;
+#[path = "live/killed.rs"]
+mod killed;
+#[path = "live/machinery.rs"]
+mod machinery;
+#[path = "live/moments.rs"]
+mod moments;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use testkit::Unavailable;
+use testkit::scenario::SCENARIOS;
+
+use clusters::Clusters;
+
+fn main() -> ExitCode {
+    testkit::supervise_if_asked();
+    if let Some(code) = killed::victim_if_asked() {
+        return code;
+    }
+    let mut arguments = Arguments::from_args();
+    // A second cluster at the same time would only make both slow; scenarios share one cluster's room.
+    arguments.test_threads = Some(1);
+    let unavailable = testkit::available().err();
+    let clusters = Arc::new(Clusters::default());
+    let mut trials = Vec::new();
+    let mut add = |name: String, run: Run| trials.push(trial(name, unavailable.clone(), run));
+    // The trials of a minor stand together, so that one cluster at a time is enough.
+    for minor in testkit::minors() {
+        for (name, check) in machinery::CHECKS {
+            let (clusters, minor_of_trial) = (Arc::clone(&clusters), minor.clone());
+            let run = move || clusters.with(&minor_of_trial, |cluster| check(cluster));
+            add(format!("{minor}::{name}"), Box::new(run));
+        }
+        for scenario in SCENARIOS {
+            let (clusters, minor_of_trial) = (Arc::clone(&clusters), minor.clone());
+            let run =
+                move || clusters.with(&minor_of_trial, |cluster| moments::play(cluster, scenario));
+            add(
+                format!("{minor}::scenario::{}", scenario.name),
+                Box::new(run),
+            );
+        }
+    }
+    if let Some(newest) = testkit::minors().pop() {
+        let name = format!("{newest}::a_killed_test_leaves_nothing");
+        add(name, Box::new(move || killed::leaves_nothing(&newest)));
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if let (Some(reason), false) = (unavailable, arguments.list) {
+        println!("{} live trials ignored: {reason}", conclusion.num_ignored);
+    }
+    // Ends the last cluster before this process does.
+    drop(clusters);
+    conclusion.exit_code()
+}
+
+type Run = Box<dyn FnOnce() -> Result<(), Failed> + Send>;
+
+/// Makes a trial that is ignored where no cluster can run.
+fn trial(name: String, unavailable: Option<Unavailable>, run: Run) -> Trial {
+    Trial::ignorable_test(name, move || match unavailable {
+        None => run().map(|()| Completion::Completed),
+        Some(reason) => Ok(Completion::ignored_with(reason)),
+    })
+}

@@ -1,0 +1,84 @@
+//! The cluster that trials run on: one at a time, started when a trial first needs its minor.
+//!
+//! It must not start a minor twice after a failure: every trial would wait for the same end.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use libtest_mimic::Failed;
+use testkit::{Cluster, ClusterOptions};
+
+/// The running cluster and the minors that did not start.
+#[derive(Default)]
+pub(crate) struct Clusters {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    running: Option<Cluster>,
+    failed: BTreeMap<String, String>,
+}
+
+impl Clusters {
+    /// Runs a trial on the cluster of a minor; keeps the components' logs if it fails.
+    pub(crate) fn with(
+        &self,
+        minor: &str,
+        trial: impl FnOnce(&mut Cluster) -> Result<(), Box<dyn Error>>,
+    ) -> Result<(), Failed> {
+        // A trial that panicked leaves the cluster as it was.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = state.failed.get(minor) {
+            return Err(why.into());
+        }
+        if state
+            .running
+            .as_ref()
+            .is_none_or(|cluster| cluster.minor() != minor)
+        {
+            // First the old one, then the new one.
+            state.running = None;
+            match Cluster::start(&ClusterOptions::new(minor)) {
+                Ok(cluster) => state.running = Some(cluster),
+                Err(error) => {
+                    let why = with_causes(&error);
+                    state.failed.insert(minor.to_owned(), why.clone());
+                    return Err(why.into());
+                }
+            }
+        }
+        let Some(cluster) = &mut state.running else {
+            return Err("the cluster has gone".into());
+        };
+        trial(cluster).map_err(|error| {
+            let folder = folder(minor).join("logs");
+            let kept = match cluster.keep_logs(&folder) {
+                Ok(()) => format!("the components' logs are in {}", folder.display()),
+                Err(error) => format!("the components' logs could not be kept: {error}"),
+            };
+            format!("{}\n{kept}", with_causes(error.as_ref())).into()
+        })
+    }
+}
+
+/// Where trials of a minor leave files to look at.
+pub(crate) fn folder(minor: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("live")
+        .join(minor)
+}
+
+/// Writes an error with all its causes.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str("\ncaused by: ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}
