@@ -28,6 +28,11 @@ pub(crate) struct Env {
     variables: BTreeMap<String, String>,
 }
 
+/// Standard error for log lines, which outlive any `Env`.
+pub(crate) fn raw_stderr() -> std::io::Stderr {
+    std::io::stderr()
+}
+
 impl Env {
     /// The process's own world.
     pub(crate) fn of_process() -> Self {

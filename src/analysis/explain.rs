@@ -8,7 +8,7 @@ use super::story::Story;
 use super::verdict;
 use crate::answer::nomination_explanation::{NominationExplanation, PodSummary};
 use crate::answer::{API_VERSION, Header};
-use crate::model::pod::{Pod, PodName};
+use crate::model::pod::{OwnedField, Pod, PodName};
 use crate::model::want::Want;
 use crate::model::world::{Sourced, World};
 
@@ -51,7 +51,7 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
         .managed_fields
         .iter()
         .flatten()
-        .any(|owner| owner.nominated_node);
+        .any(|owner| owner.owns(OwnedField::NominatedNode));
     match (&pod.node, &pod.nominated_node) {
         // Bound: only the victims' events tell where a scheduler's nomination pointed.
         (Some(_), _) => {

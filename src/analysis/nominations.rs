@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::story::Story;
 use crate::answer::nomination_explanation::{Decision, Ended, Nomination, NominationKind, Writer};
-use crate::model::pod::FieldOwner;
+use crate::model::pod::{FieldOwner, OwnedField};
 
 /// The annotation's JSON; a recommender's own claim.
 #[derive(Deserialize)]
@@ -70,7 +70,8 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
     let mut last = match (owner, noted, decision) {
         // An outsider was the last to write; its decision, if it left one, says where.
         (Some(owner), noted, decision) if !by_scheduler => {
-            let decision = decision.filter(|_| owner.decision || wrote_decision(story, owner));
+            let decision = decision
+                .filter(|_| owner.owns(OwnedField::Decision) || wrote_decision(story, owner));
             if let Some(mut earlier) = noted {
                 earlier.ended = Some(Ended::Replaced);
                 earlier.until = owner.time;
@@ -97,7 +98,7 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
         }
         (Some(owner), None, _) => Some(Nomination {
             node: None,
-            kind: if owner.scheduled_message {
+            kind: if owner.owns(OwnedField::ScheduledMessage) {
                 NominationKind::Unknown
             } else {
                 NominationKind::Expectation
@@ -185,40 +186,39 @@ fn wrote_decision(story: &Story<'_>, owner: &FieldOwner) -> bool {
         .managed_fields
         .iter()
         .flatten()
-        .any(|other| other.manager == owner.manager && other.decision)
+        .any(|other| other.manager == owner.manager && other.owns(OwnedField::Decision))
 }
 
 /// How a nomination that no longer stands ended.
 fn end(story: &Story<'_>, last: &mut Nomination, stood_at_binding: bool) {
-    match &story.binding {
-        Some(binding) => {
-            last.until = binding.at;
-            // Without the owner's entry it was taken back before; when and by whom is not recorded.
-            if stood_at_binding {
-                last.ended_by.clone_from(&binding.by);
-            } else {
-                last.until = None;
-            }
-            last.ended = match &last.node {
-                Some(node) if stood_at_binding && *node == binding.node => Some(Ended::BoundHere),
-                Some(_) if stood_at_binding => Some(Ended::BoundElsewhere),
-                None if stood_at_binding => None,
-                _ => Some(Ended::Cleared),
-            };
-        }
-        None => {
-            let decision = last.decision.as_ref();
-            let expired = decision
-                .and_then(|decision| decision.expires_at)
-                .filter(|expires| *expires <= story.now);
-            // That the decision's time is past by now does not say who emptied the field, or when.
-            last.ended = Some(if expired.is_some() {
-                Ended::Expired
-            } else {
-                Ended::Cleared
-            });
-        }
+    let Some(binding) = &story.binding else {
+        let expires = last
+            .decision
+            .as_ref()
+            .and_then(|decision| decision.expires_at);
+        // That the decision's time is past by now does not say who emptied the field, or when.
+        let is_past = expires.is_some_and(|expires| expires <= story.now);
+        last.ended = Some(if is_past {
+            Ended::Expired
+        } else {
+            Ended::Cleared
+        });
+        return;
+    };
+    if !stood_at_binding {
+        // Without the owner's entry it was taken back before; when and by whom is not recorded.
+        last.ended = Some(Ended::Cleared);
+        return;
     }
+    last.until = binding.at;
+    last.ended_by.clone_from(&binding.by);
+    last.ended = last.node.as_ref().map(|node| {
+        if *node == binding.node {
+            Ended::BoundHere
+        } else {
+            Ended::BoundElsewhere
+        }
+    });
 }
 
 /// Reads the annotation; one that is not a decision is no decision.

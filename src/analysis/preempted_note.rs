@@ -30,18 +30,18 @@ pub(super) fn parse(note: &str) -> Option<PreemptedNote> {
         Some(rest) => (rest, true),
         None => (rest, false),
     };
-    let (who, node) = rest.split_once(" on node ")?;
-    let node = node.trim_end_matches('.').trim();
+    let (who, place) = rest.split_once(" on node ")?;
+    let place = place.trim_end_matches('.').trim();
     let preemptor = match who.split_once(' ') {
         Some(("pod", uid)) => Preemptor::Pod(Uid(uid.to_owned())),
         Some(("podgroup", uid)) => Preemptor::PodGroup(Uid(uid.to_owned())),
         _ if who.contains('/') => Preemptor::Named(who.to_owned()),
         _ => Preemptor::Unnamed,
     };
-    let of_group = matches!(preemptor, Preemptor::PodGroup(_)) && node == "cluster";
+    let of_group = matches!(preemptor, Preemptor::PodGroup(_)) && place == "cluster";
     Some(PreemptedNote {
         preemptor,
-        node: (!of_group && !node.is_empty()).then(|| node.to_owned()),
+        node: (!of_group && !place.is_empty()).then(|| place.to_owned()),
         in_memory,
     })
 }

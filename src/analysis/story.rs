@@ -10,7 +10,7 @@ use crate::answer::nomination_explanation::{
     Binding, Evidence, Moment, Nomination, PreemptedBy, SchedulerReport, Victim,
 };
 use crate::model::event::Event;
-use crate::model::pod::{FieldOwner, Pod};
+use crate::model::pod::{FieldOwner, OwnedField, Pod};
 use crate::model::world::{Sourced, World};
 
 /// Reporters whose `Nominated` and `FailedScheduling` events are not a scheduler's.
@@ -60,7 +60,7 @@ impl<'w> Story<'w> {
     /// The nomination that stands: the field is set and the Pod is not bound.
     pub(super) fn standing(&self) -> Option<&Nomination> {
         self.last_nomination()
-            .filter(|nomination| nomination.ended.is_none())
+            .filter(|nomination| nomination.ended.is_none() && self.binding.is_none())
     }
 
     pub(super) fn evidence(&self, at: Option<Timestamp>, text: impl Into<String>) -> Evidence {
@@ -122,14 +122,14 @@ impl<'w> Story<'w> {
             .managed_fields
             .iter()
             .flatten()
-            .find(|owner| owner.nominated_node)
+            .find(|owner| owner.owns(OwnedField::NominatedNode))
     }
 
     /// Whether the manager that wrote the field is a scheduler, by what else it wrote.
     ///
     /// A manager's name is the base name of the writer's binary, independent of the profile (observed, 1.37.2).
     pub(super) fn is_scheduler(&self, owner: &FieldOwner) -> bool {
-        owner.scheduled_message
+        owner.owns(OwnedField::ScheduledMessage)
             || owner.manager == "kube-scheduler"
             || self.world.events().any(|event| {
                 event.value.manager.as_deref() == Some(&owner.manager)
@@ -152,7 +152,7 @@ impl<'w> Story<'w> {
             .managed_fields
             .iter()
             .flatten()
-            .find(|owner| owner.node_name);
+            .find(|owner| owner.owns(OwnedField::NodeName));
         let condition = self
             .pod
             .scheduled()

@@ -4,6 +4,7 @@
 
 use super::story::Story;
 use crate::answer::nomination_explanation::Moment;
+use crate::model::pod::OwnedField;
 
 pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
     let pod = story.pod;
@@ -36,14 +37,14 @@ pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
         }
     }
     for owner in pod.managed_fields.iter().flatten() {
-        if owner.nominated_node {
+        if owner.owns(OwnedField::NominatedNode) {
             let detail = match (&pod.nominated_node, &pod.node) {
                 (Some(node), None) => format!("to {node}, at the latest at this time"),
                 _ => "to a node that is not recorded, at the latest at this time".to_owned(),
             };
             moments.push(moment(owner.time, &owner.manager, "Nominated", detail));
         }
-        if owner.node_name {
+        if owner.owns(OwnedField::NodeName) {
             moments.push(moment(
                 owner.time,
                 &owner.manager,

@@ -35,36 +35,31 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Victim> {
         if !known.insert(uid.clone()) {
             continue;
         }
-        let pod = story.world.pod(uid).map(|pod| &pod.value);
-        victims.push(match pod {
-            Some(pod) => of_pod(
-                story,
-                pod,
-                if pod.deletion.is_some() {
-                    TERMINATING
-                } else {
-                    STILL_THERE
-                },
-            ),
-            None => {
-                let list = note.node.clone().map(Want::PodsOnNode);
-                let gone = list.is_some_and(|list| story.world.is_complete(&list))
-                    || story
-                        .world
-                        .pods()
-                        .any(|other| other.value.name == regarding.name);
-                Victim {
-                    namespace: regarding.name.namespace.clone(),
-                    name: regarding.name.name.clone(),
-                    uid: Some(uid.0.clone()),
-                    node: note.node,
-                    priority: None,
-                    deletion_timestamp: None,
-                    grace_period_seconds: None,
-                    overdue: false,
-                    cause: if gone { GONE } else { NOT_OBSERVED },
-                }
-            }
+        if let Some(pod) = story.world.pod(uid) {
+            let cause = if pod.value.deletion.is_some() {
+                TERMINATING
+            } else {
+                STILL_THERE
+            };
+            victims.push(of_pod(story, &pod.value, cause));
+            continue;
+        }
+        let list = note.node.clone().map(Want::PodsOnNode);
+        let gone = list.is_some_and(|list| story.world.is_complete(&list))
+            || story
+                .world
+                .pods()
+                .any(|other| other.value.name == regarding.name);
+        victims.push(Victim {
+            namespace: regarding.name.namespace.clone(),
+            name: regarding.name.name.clone(),
+            uid: Some(uid.0.clone()),
+            node: note.node,
+            priority: None,
+            deletion_timestamp: None,
+            grace_period_seconds: None,
+            overdue: false,
+            cause: if gone { GONE } else { NOT_OBSERVED },
         });
     }
     // While a nomination stands: everything that terminates on its node may be what it waits for.

@@ -259,7 +259,16 @@ fn or_none(value: Option<&str>) -> Text {
 }
 
 fn time(value: Option<Timestamp>) -> String {
-    value.map_or_else(|| "<unknown>".to_owned(), |at| at.to_string())
+    value.map_or_else(|| "<unknown>".to_owned(), moment)
+}
+
+/// A time for people: to the second, or to the millisecond where the source is finer.
+fn moment(at: Timestamp) -> String {
+    if at.subsec_nanosecond() == 0 {
+        at.to_string()
+    } else {
+        format!("{at:.3}")
+    }
 }
 
 fn heading(text: &'static str) -> Block {
@@ -316,7 +325,7 @@ pub(crate) fn view(answer: &NominationExplanation) -> Vec<Block> {
                 .evidence
                 .iter()
                 .map(|evidence| match evidence.at {
-                    Some(at) => format!("{} ({at})", evidence.text),
+                    Some(at) => format!("{} ({})", evidence.text, moment(at)),
                     None => evidence.text.clone(),
                 })
                 .collect(),
@@ -336,7 +345,7 @@ pub(crate) fn view(answer: &NominationExplanation) -> Vec<Block> {
     }
     if !answer.nominations.is_empty() {
         blocks.push(heading("Nominations"));
-        blocks.push(nominations(&answer.nominations));
+        blocks.push(nominations(&answer.nominations, answer.binding.is_some()));
     }
     if let Some(raw) = &answer.scheduler.raw {
         blocks.push(heading("Scheduler"));
@@ -457,7 +466,9 @@ fn preempted_by(preemptor: &PreemptedBy) -> Vec<(&'static str, Text)> {
     ]
 }
 
-fn nominations(nominations: &[Nomination]) -> Block {
+fn nominations(nominations: &[Nomination], bound: bool) -> Block {
+    // A bound Pod's nomination is over; where it led may still be unknown.
+    let open = if bound { "<unknown>" } else { "<stands>" };
     let column = |title, wide| Column { title, wide };
     Block::Table {
         columns: vec![
@@ -474,7 +485,7 @@ fn nominations(nominations: &[Nomination]) -> Block {
             .map(|nomination| {
                 let ended = nomination
                     .ended
-                    .map_or_else(|| "<stands>".to_owned(), |ended| format!("{ended:?}"));
+                    .map_or_else(|| open.to_owned(), |ended| format!("{ended:?}"));
                 let by = nomination
                     .by
                     .scheduler

@@ -159,7 +159,7 @@ impl OutputArgs {
             .with_target("kube_placement", level)
             .with_default(Level::ERROR);
         let layer = tracing_subscriber::fmt::layer()
-            .with_writer(std::io::stderr)
+            .with_writer(crate::env::raw_stderr)
             .without_time()
             .with_ansi(false);
         // A second start is a test's; the first subscriber stays.

@@ -3,7 +3,7 @@
 //! It must not hold what is not needed: no environment values, commands or volumes,
 //! so that no secret can be printed from here. Fields follow core/v1 Pod (1.37).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -77,14 +77,26 @@ pub(crate) struct FieldOwner {
     pub(crate) subresource: Option<String>,
     /// The entry's last change, of any of its fields; one second fine.
     pub(crate) time: Option<Timestamp>,
-    /// Owns `status.nominatedNodeName`.
-    pub(crate) nominated_node: bool,
-    /// Owns the message of the condition `PodScheduled`.
-    pub(crate) scheduled_message: bool,
-    /// Owns `spec.nodeName`.
-    pub(crate) node_name: bool,
-    /// Owns our decision annotation.
-    pub(crate) decision: bool,
+    pub(crate) owns: BTreeSet<OwnedField>,
+}
+
+/// A field whose owner tells something of a placement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum OwnedField {
+    /// `status.nominatedNodeName`.
+    NominatedNode,
+    /// The message of the condition `PodScheduled`.
+    ScheduledMessage,
+    /// `spec.nodeName`.
+    NodeName,
+    /// The annotation of a recommender's decision.
+    Decision,
+}
+
+impl FieldOwner {
+    pub(crate) fn owns(&self, field: OwnedField) -> bool {
+        self.owns.contains(&field)
+    }
 }
 
 impl Pod {

@@ -102,7 +102,7 @@ pub(crate) fn tokens() -> Result<Vec<Token>, ring::error::Unspecified> {
         .map(|user| {
             let mut bytes = [0_u8; 16];
             random.fill(&mut bytes)?;
-            let secret = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let secret = format!("{:032x}", u128::from_be_bytes(bytes));
             Ok(Token {
                 user: user.name,
                 secret,
@@ -113,10 +113,8 @@ pub(crate) fn tokens() -> Result<Vec<Token>, ring::error::Unspecified> {
 
 /// Returns the API server's token file.
 pub(crate) fn token_file(tokens: &[Token]) -> String {
-    tokens
-        .iter()
-        .map(|token| format!("{0},{1},{1}\n", token.secret, token.user))
-        .collect()
+    let line = |token: &Token| format!("{0},{1},{1}", token.secret, token.user);
+    tokens.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the objects that grant the rights, each with the path that it is created at.

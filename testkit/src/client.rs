@@ -13,7 +13,7 @@ use kube::core::WatchEvent;
 use serde_json::Value;
 
 /// The longest that anything is waited for.
-pub(crate) const CEILING: Duration = Duration::from_secs(60);
+pub(crate) const CEILING: Duration = Duration::from_mins(1);
 
 /// Why a request brought no answer.
 #[derive(Debug, thiserror::Error)]
@@ -157,9 +157,9 @@ impl Client {
     }
 
     /// Merges a patch into an object or a subresource.
-    pub async fn merge_patch(&self, path: &str, patch: &Value) -> Result<Value, ClientError> {
+    pub async fn merge_patch(&self, path: &str, change: &Value) -> Result<Value, ClientError> {
         let path = with_query(path, &[("fieldManager", &self.field_manager)]);
-        self.send("PATCH", &path, "application/merge-patch+json", Some(patch))
+        self.send("PATCH", &path, "application/merge-patch+json", Some(change))
             .await
     }
 
@@ -173,14 +173,14 @@ impl Client {
         field_selector: &str,
         mut wanted: impl FnMut(&Value) -> bool,
     ) -> Result<Value, ClientError> {
-        let mut last = Value::Null;
+        let mut latest = Value::Null;
         let waiting = async {
             loop {
                 // Without a resource version the server first sends what is there, then what changes.
                 let query = [("watch", "true"), ("fieldSelector", field_selector)];
                 let wanted = |object: &Value, gone: bool| !gone && wanted(object);
                 if let Some(found) = self
-                    .watch(&with_query(path, &query), &mut last, wanted)
+                    .watch(&with_query(path, &query), &mut latest, wanted)
                     .await?
                 {
                     return Ok(found);
@@ -188,23 +188,23 @@ impl Client {
             }
         };
         let found = tokio::time::timeout(CEILING, waiting).await;
-        found.unwrap_or_else(|_| Err(timed_out(what, &last)))
+        found.unwrap_or_else(|_| Err(timed_out(what, &latest)))
     }
 
     /// Watches a collection until no object of a name is left in it.
     pub async fn watch_until_gone(&self, path: &str, name: &str) -> Result<(), ClientError> {
-        let mut last = Value::Null;
+        let mut latest = Value::Null;
         let selector = format!("metadata.name={name}");
         let waiting = async {
             loop {
-                let list = self
+                let found = self
                     .get(&with_query(path, &[("fieldSelector", &selector)]))
                     .await?;
-                if list.pointer("/items/0").is_none() {
+                if found.pointer("/items/0").is_none() {
                     return Ok(());
                 }
                 // From the version of the list on, so that the end cannot be missed in between.
-                let version = list
+                let version = found
                     .pointer("/metadata/resourceVersion")
                     .and_then(Value::as_str)
                     .unwrap_or_default();
@@ -213,12 +213,12 @@ impl Client {
                     ("fieldSelector", &selector),
                     ("resourceVersion", version),
                 ];
-                self.watch(&with_query(path, &query), &mut last, |_, gone| gone)
+                self.watch(&with_query(path, &query), &mut latest, |_, gone| gone)
                     .await?;
             }
         };
         let gone = tokio::time::timeout(CEILING, waiting).await;
-        gone.unwrap_or_else(|_| Err(timed_out(&format!("the end of {path}/{name}"), &last)))
+        gone.unwrap_or_else(|_| Err(timed_out(&format!("the end of {path}/{name}"), &latest)))
     }
 
     /// Follows one watch until an object is as wanted.
@@ -318,15 +318,17 @@ fn with_query(path: &str, query: &[(&str, &str)]) -> String {
         path.push(if path.contains('?') { '&' } else { '?' });
         path.push_str(name);
         path.push('=');
-        for byte in value.bytes() {
-            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-                path.push(char::from(byte));
-            } else {
-                path.push_str(&format!("%{byte:02X}"));
-            }
-        }
+        path.extend(value.bytes().map(percent_encoded));
     }
     path
+}
+
+/// Writes a byte as it may stand in a query's value (RFC 3986, unreserved characters).
+fn percent_encoded(byte: u8) -> String {
+    if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+        return char::from(byte).to_string();
+    }
+    format!("%{byte:02X}")
 }
 
 #[cfg(test)]

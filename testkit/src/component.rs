@@ -35,7 +35,6 @@ pub(crate) const EGRESS_SOCKET: &str = "/run/cluster/egress.sock";
 pub(crate) struct Plan {
     address: String,
     authority: Authority,
-    front_proxy: Authority,
     arguments: Vec<(String, String)>,
     /// Files by their path below the state folder.
     pub(crate) files: BTreeMap<String, String>,
@@ -51,12 +50,13 @@ impl Plan {
         let mut plan = Self {
             address: address.to_owned(),
             authority: Authority::new("kubernetes")?,
-            front_proxy: Authority::new("front-proxy")?,
             arguments: arguments.to_vec(),
             files: BTreeMap::new(),
         };
         plan.write("pki/ca.crt", plan.authority.certificate());
-        plan.write("pki/front-proxy-ca.crt", plan.front_proxy.certificate());
+        // Nobody comes through a front proxy; its authority only has to be another one.
+        let front_proxy = Authority::new("front-proxy")?.certificate();
+        plan.write("pki/front-proxy-ca.crt", front_proxy);
         let [private, public] = certificates::signing_keys()?;
         plan.write("pki/service-account.key", private);
         plan.write("pki/service-account.pub", public);

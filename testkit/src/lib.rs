@@ -5,6 +5,7 @@
 //! - [`Cluster`] starts them in namespaces of their own, so that nothing is left behind, however the test ends.
 //! - [`Client`] speaks plain JSON with the API server; it waits by watching, never by sleeping.
 //! - [`scenario`] drives a cluster and stops at named moments.
+//! - [`fake_server`] is no cluster at all: it answers from a script and keeps what it was asked.
 //! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
 //!
 //! Every program that starts a cluster calls [`supervise_if_asked`] first thing in `main`.

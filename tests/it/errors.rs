@@ -1,5 +1,4 @@
 //! Bad input: one clear line, the documented exit code, and what could be read is used.
-#![expect(clippy::disallowed_methods, reason = "a test writes and reads files")]
 
 use std::fs;
 use std::path::Path;

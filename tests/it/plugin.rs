@@ -1,8 +1,4 @@
 //! Runs a plugin's binary with a clean environment, and gives back what it printed.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test runs processes and reads files"
-)]
 
 use std::io::Write;
 use std::path::Path;

@@ -4,6 +4,7 @@
 
 use super::Story;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
+use crate::model::pod::OwnedField;
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let binding = story.binding.as_ref()?;
@@ -29,7 +30,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         .managed_fields
         .iter()
         .flatten()
-        .find(|owner| owner.node_name)?;
+        .find(|owner| owner.owns(OwnedField::NodeName))?;
     Some(Verdict {
         kind: VerdictKind::Bypassed,
         cause: None,

@@ -10,24 +10,30 @@ use crate::model::want::Want;
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let standing = story.standing()?;
     let name = standing.node.as_deref()?;
-    let (cause, at, what) = match story.world.node(name).map(|node| &node.value) {
-        None if story.world.is_complete(&Want::Node(name.to_owned())) => (
+    let (cause, at, what) = if let Some(node) = story.world.node(name) {
+        if node.value.ready == Some(false) {
+            (
+                "node-not-ready",
+                node.value.ready_since,
+                format!("Node {name} is not ready"),
+            )
+        } else if node.value.unschedulable {
+            (
+                "node-unschedulable",
+                None,
+                format!("Node {name} is cordoned"),
+            )
+        } else {
+            return None;
+        }
+    } else if story.world.is_complete(&Want::Node(name.to_owned())) {
+        (
             "node-gone",
             None,
             format!("there is no Node {name}: it is gone, or has not registered yet"),
-        ),
-        None => return None,
-        Some(node) if node.ready == Some(false) => (
-            "node-not-ready",
-            node.ready_since,
-            format!("Node {name} is not ready"),
-        ),
-        Some(node) if node.unschedulable => (
-            "node-unschedulable",
-            None,
-            format!("Node {name} is cordoned"),
-        ),
-        Some(_) => return None,
+        )
+    } else {
+        return None;
     };
     let mut advice = vec![format!(
         "kubectl get node {} -o wide",

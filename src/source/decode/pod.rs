@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{list, number, time};
 use crate::model::fact::Content;
-use crate::model::pod::{Condition, FieldOwner, Pod, PodName, ResourceVersion, Uid};
+use crate::model::pod::{Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Uid};
 
 /// Annotation of a recommender's decision, written in one request with the field.
 const DECISION: &str = "nominate.kube-placement.dev/decision";
@@ -209,14 +209,27 @@ fn owner(entry: ManagedFieldsEntry) -> FieldOwner {
     let status = &fields["f:status"];
     let scheduled = &status["f:conditions"][r#"k:{"type":"PodScheduled"}"#];
     let has = |value: &Value, key: &str| value.get(key).is_some();
-    FieldOwner {
-        nominated_node: has(status, "f:nominatedNodeName"),
-        scheduled_message: has(scheduled, "f:message"),
-        node_name: has(&fields["f:spec"], "f:nodeName"),
-        decision: has(
-            &fields["f:metadata"]["f:annotations"],
-            &format!("f:{DECISION}"),
+    let paths = [
+        (
+            OwnedField::NominatedNode,
+            has(status, "f:nominatedNodeName"),
         ),
+        (OwnedField::ScheduledMessage, has(scheduled, "f:message")),
+        (OwnedField::NodeName, has(&fields["f:spec"], "f:nodeName")),
+        (
+            OwnedField::Decision,
+            has(
+                &fields["f:metadata"]["f:annotations"],
+                &format!("f:{DECISION}"),
+            ),
+        ),
+    ];
+    FieldOwner {
+        owns: paths
+            .into_iter()
+            .filter(|(_, there)| *there)
+            .map(|(field, _)| field)
+            .collect(),
         manager: entry.manager,
         subresource: filled(entry.subresource),
         time: entry.time,

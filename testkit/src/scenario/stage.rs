@@ -149,9 +149,9 @@ impl<'a> Stage<'a> {
         if !annotations.is_null() {
             metadata["annotations"] = annotations.clone();
         }
-        let patch = json!({"metadata": metadata, "status": {"nominatedNodeName": node}});
+        let change = json!({"metadata": metadata, "status": {"nominatedNodeName": node}});
         let path = format!("{}/{}/status", self.pods(), text(pod, "/metadata/name"));
-        let answer = self.outsider.merge_patch(&path, &patch).await?;
+        let answer = self.outsider.merge_patch(&path, &change).await?;
         // The server ignores fields that may not be set, and says nothing.
         if text(&answer, "/status/nominatedNodeName") == node {
             return Ok(());

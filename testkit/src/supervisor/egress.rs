@@ -31,9 +31,12 @@ fn tunnel(mut client: UnixStream, address: &str) -> io::Result<()> {
     let Some(port) = connect_port(&head) else {
         return client.write_all(b"HTTP/1.1 405 Method Not Allowed\r\n\r\n");
     };
-    let mut server = match TcpStream::connect((address, port)) {
-        Ok(server) => server,
-        Err(_) => return client.write_all(b"HTTP/1.1 502 Bad Gateway\r\n\r\n"),
+    let Ok(mut server) = TcpStream::connect((address, port)) else {
+        return client.write_all(
+            b"HTTP/1.1 502 Bad Gateway
+
+",
+        );
     };
     client.write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
     let (mut client_side, mut server_side) = (client.try_clone()?, server.try_clone()?);

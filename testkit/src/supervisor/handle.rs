@@ -193,15 +193,13 @@ impl Line {
             input,
             output: BufReader::new(output),
         };
-        match line.hear() {
-            Ok(Reply::Here) => Ok(line),
-            // A program without the hook prints something else here, or nothing.
-            _ => {
-                line.child.kill().ok();
-                line.child.wait().ok();
-                Err(SupervisorError::NoHook)
-            }
+        if let Ok(Reply::Here) = line.hear() {
+            return Ok(line);
         }
+        // A program without the hook prints something else, or nothing.
+        line.child.kill().ok();
+        line.child.wait().ok();
+        Err(SupervisorError::NoHook)
     }
 
     fn ask(&mut self, request: &Request) -> Answer {
