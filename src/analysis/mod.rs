@@ -6,6 +6,8 @@ pub(crate) mod explain;
 mod message;
 mod nominations;
 mod preempted_note;
+#[cfg(test)]
+mod properties;
 mod story;
 mod timeline;
 mod verdict;

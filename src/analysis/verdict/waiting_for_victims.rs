@@ -139,6 +139,14 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         Some(_) => "due now".to_owned(),
         None => "with no time known".to_owned(),
     };
+    // An unseen Node may be the reason why nothing goes on.
+    let node_seen = story.world.node(node).is_some();
+    if !node_seen {
+        evidence.push(story.evidence(
+            None,
+            format!("Node {node} was not seen: whether it can take the Pod was not judged"),
+        ));
+    }
     let mut advice = Vec::new();
     if overdue {
         advice.push(format!(
@@ -155,7 +163,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     Some(Verdict {
         kind: VerdictKind::WaitingForVictims,
         cause: Some(cause),
-        certainty: if waits.iter().any(|victim| is_linked(victim)) {
+        certainty: if node_seen && waits.iter().any(|victim| is_linked(victim)) {
             Certainty::Proven
         } else {
             Certainty::Inferred

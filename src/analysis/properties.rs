@@ -1,0 +1,318 @@
+//! Properties of every explanation, over random worlds: one verdict, any order of facts, no certainty out of less.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+use super::explain::{Request, choose, explain, wants};
+use crate::answer::nomination_explanation::{NominationExplanation, VerdictKind};
+use crate::model::coverage::State;
+use crate::model::event::{Event, Regarding};
+use crate::model::fact::{Content, Fact};
+use crate::model::node::Node;
+use crate::model::pod::{Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Uid};
+use crate::model::want::Want;
+use crate::model::world::World;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_780_000_000 + second).expect("it is in range")
+}
+
+fn name(name: &str) -> PodName {
+    PodName {
+        namespace: "shop".to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+fn node_name() -> impl Strategy<Value = Option<String>> {
+    prop::option::of(prop::sample::select(vec!["n1".to_owned(), "n2".to_owned()]))
+}
+
+fn condition() -> impl Strategy<Value = Option<Condition>> {
+    let reason = prop::sample::select(vec![
+        "Unschedulable",
+        "SchedulerError",
+        "SchedulingGated",
+        "PreemptionByScheduler",
+    ]);
+    let kind = prop::sample::select(vec!["PodScheduled", "DisruptionTarget"]);
+    let message = prop::sample::select(vec![
+        "0/2 nodes are available: 2 Insufficient cpu. preemption: not eligible due to a terminating pod on the nominated node.",
+        "running PreBind plugin \"VolumeBinding\": binding volumes: context deadline exceeded",
+        "nobody knows this text",
+    ]);
+    prop::option::of((kind, any::<bool>(), reason, message).prop_map(
+        |(kind, status, reason, message)| Condition {
+            kind: kind.to_owned(),
+            status: if status { "True" } else { "False" }.to_owned(),
+            reason: Some(reason.to_owned()),
+            message: Some(message.to_owned()),
+            last_transition: Some(at(3)),
+        },
+    ))
+}
+
+fn owners() -> impl Strategy<Value = Option<Vec<FieldOwner>>> {
+    let fields = prop::collection::btree_set(
+        prop::sample::select(vec![
+            OwnedField::NominatedNode,
+            OwnedField::ScheduledMessage,
+            OwnedField::NodeName,
+            OwnedField::Decision,
+        ]),
+        0..3,
+    );
+    let manager = prop::sample::select(vec!["kube-scheduler", "packer", "observer"]);
+    let owner = (manager, fields).prop_map(|(manager, owns)| FieldOwner {
+        manager: manager.to_owned(),
+        subresource: Some("status".to_owned()),
+        time: Some(at(2)),
+        owns,
+    });
+    prop::option::of(prop::collection::vec(owner, 0..3))
+}
+
+fn pod(name_of: &'static str, uid: &'static str) -> impl Strategy<Value = Pod> {
+    let decision = prop::option::of(Just(
+        r#"{"id":"d","node":"n1","recommender":"r","expiresAt":"2026-05-28T20:26:50Z"}"#.to_owned(),
+    ));
+    let phase = prop::sample::select(vec!["Pending", "Running", "Failed"]);
+    let parts = (
+        node_name(),
+        node_name(),
+        condition(),
+        owners(),
+        decision,
+        phase,
+        prop::option::of(0_i64..60),
+        any::<bool>(),
+        0_u64..9,
+    );
+    parts.prop_map(
+        move |(
+            node,
+            nominated_node,
+            condition,
+            managed_fields,
+            decision,
+            phase,
+            deletion,
+            gated,
+            version,
+        )| Pod {
+            name: name(name_of),
+            uid: Uid(uid.to_owned()),
+            resource_version: Some(ResourceVersion(version)),
+            created: Some(at(0)),
+            deletion: deletion.map(at),
+            deletion_grace_seconds: deletion,
+            finalizers: Vec::new(),
+            controller: None,
+            from_kubelet: false,
+            decision,
+            managed_fields,
+            scheduler_name: "default-scheduler".to_owned(),
+            priority: Some(0),
+            preemption_policy: None,
+            node,
+            gates: if gated {
+                vec!["g".to_owned()]
+            } else {
+                Vec::new()
+            },
+            group: None,
+            node_selector: std::collections::BTreeMap::new(),
+            phase: Some(phase.to_owned()),
+            reason: (phase == "Failed").then(|| "OutOfcpu".to_owned()),
+            message: None,
+            start: None,
+            nominated_node,
+            conditions: condition.into_iter().collect(),
+        },
+    )
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let about = prop::sample::select(vec![
+        ("web", "u-web"),
+        ("web", "u-old"),
+        ("other", "u-other"),
+    ]);
+    let what = prop::sample::select(vec![
+        ("Preempted", "Preempted by pod u-web on node n1"),
+        ("Preempted", "Preempted by pod u-web on node n2"),
+        ("Preempted", "Preempted by pod u-other on node n1"),
+        (
+            "FailedScheduling",
+            "0/2 nodes are available: 2 Insufficient cpu.",
+        ),
+        ("Scheduled", "Successfully assigned shop/web to n1"),
+        ("Nominated", "Pod should schedule on: nodeclaim/x"),
+    ]);
+    let reporter = prop::sample::select(vec!["default-scheduler", "karpenter"]);
+    (about, what, reporter, 0_i64..60, 0_u32..40).prop_map(
+        |((pod, uid), (reason, note), reporter, second, id)| Event {
+            uid: Some(Uid(format!("e-{id}"))),
+            name: format!("shop/e-{id}"),
+            regarding: Some(Regarding {
+                kind: "Pod".to_owned(),
+                name: name(pod),
+                uid: Some(Uid(uid.to_owned())),
+                resource_version: None,
+            }),
+            reason: reason.to_owned(),
+            note: note.to_owned(),
+            warning: false,
+            reporter: reporter.to_owned(),
+            manager: Some("kube-scheduler".to_owned()),
+            first: Some(at(second)),
+            last: Some(at(second)),
+            count: 1,
+        },
+    )
+}
+
+fn node() -> impl Strategy<Value = Node> {
+    (
+        prop::sample::select(vec!["n1", "n2"]),
+        any::<bool>(),
+        prop::option::of(any::<bool>()),
+    )
+        .prop_map(|(name, unschedulable, ready)| Node {
+            name: name.to_owned(),
+            created: Some(at(0)),
+            unschedulable,
+            ready,
+            ready_since: Some(at(1)),
+            newest_observation: Some(at(1)),
+        })
+}
+
+/// Facts, each as if a source of its own had told it; events of one UID are told alike.
+fn facts() -> impl Strategy<Value = Vec<Fact>> {
+    let others = prop::collection::vec(
+        prop_oneof![
+            pod("other", "u-other").prop_map(|pod| Content::Pod(Box::new(pod))),
+            event().prop_map(|event| Content::Event(Box::new(event))),
+            node().prop_map(Content::Node),
+        ],
+        0..8,
+    );
+    (pod("web", "u-web"), others).prop_map(|(web, others)| {
+        std::iter::once(Content::Pod(Box::new(web)))
+            .chain(others)
+            .enumerate()
+            .map(|(index, content)| Fact {
+                source: format!("s{index}"),
+                content,
+            })
+            .collect()
+    })
+}
+
+const READS: [fn() -> Want; 5] = [
+    || Want::EventsAbout {
+        namespace: "shop".to_owned(),
+        uid: Uid("u-web".to_owned()),
+    },
+    || Want::Node("n1".to_owned()),
+    || Want::Node("n2".to_owned()),
+    || Want::PodsOnNode("n1".to_owned()),
+    || Want::PreemptedEvents,
+];
+
+/// A world in which all reads were complete but those that are denied; a denied read told nothing.
+fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
+    let mut world = World::default();
+    let is_denied = |want: &Want| {
+        READS
+            .iter()
+            .enumerate()
+            .any(|(index, read)| denied.contains(&index) && read() == *want)
+    };
+    for fact in facts {
+        let by_a_denied_read = match &fact.content {
+            Content::Pod(pod) => {
+                pod.uid.0 != "u-web"
+                    && pod
+                        .node
+                        .clone()
+                        .is_some_and(|node| is_denied(&Want::PodsOnNode(node)))
+            }
+            Content::Node(node) => is_denied(&Want::Node(node.name.clone())),
+            Content::Event(event)
+                if event.reason == "Preempted" && !event.is_about(&Uid("u-web".to_owned())) =>
+            {
+                is_denied(&Want::PreemptedEvents)
+            }
+            Content::Event(_) => is_denied(&READS[0]()),
+        };
+        if !by_a_denied_read {
+            world.fold(fact.clone());
+        }
+    }
+    for (index, read) in READS.iter().enumerate() {
+        world.answer(
+            read(),
+            if denied.contains(&index) {
+                State::Denied
+            } else {
+                State::Complete
+            },
+        );
+    }
+    world.answer(Want::PodsOnNode("n2".to_owned()), State::Complete);
+    world
+}
+
+fn judged(world: &World, now: i64) -> NominationExplanation {
+    let request = Request {
+        name: "web".to_owned(),
+        namespace: Some("shop".to_owned()),
+        context: None,
+    };
+    let pod = choose(world, &request).expect("the Pod is always told of");
+    explain(world, &request, pod, at(now), at(now))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn a_verdict_rests_on_evidence(facts in facts(), now in 0_i64..200) {
+        let answer = judged(&world(&facts, &BTreeSet::new()), now);
+        prop_assert!(!answer.verdict.evidence.is_empty(), "{:?}", answer.verdict);
+        prop_assert!(answer.verdict.summary.ends_with('.'), "{:?}", answer.verdict.summary);
+        prop_assert!(!answer.verdict.overdue || answer.victims.iter().any(|victim| victim.overdue));
+        // The field alone never counts as an outcome.
+        let bound = matches!(answer.verdict.kind, VerdictKind::Honoured | VerdictKind::Moved | VerdictKind::Bypassed | VerdictKind::RefusedByKubelet);
+        prop_assert!(!bound || answer.binding.is_some(), "{:?}", answer.verdict);
+    }
+
+    #[test]
+    fn the_order_of_facts_does_not_matter(facts in facts(), order in any::<prop::sample::Index>(), now in 0_i64..200) {
+        let mut turned = facts.clone();
+        turned.rotate_left(order.index(facts.len()));
+        turned.reverse();
+        let none = BTreeSet::new();
+        prop_assert_eq!(judged(&world(&facts, &none), now), judged(&world(&turned, &none), now));
+    }
+
+    #[test]
+    fn less_to_see_is_never_more_certain(facts in facts(), denied in prop::collection::btree_set(0_usize..READS.len(), 1..4), now in 0_i64..200) {
+        let whole = judged(&world(&facts, &BTreeSet::new()), now).verdict;
+        let part = judged(&world(&facts, &denied), now).verdict;
+        prop_assert!(whole.kind != VerdictKind::Unknown || part.kind == VerdictKind::Unknown, "{whole:#?} became {part:#?}");
+    }
+
+    #[test]
+    fn what_is_wanted_settles(facts in facts()) {
+        let request = Request { name: "web".to_owned(), namespace: Some("shop".to_owned()), context: None };
+        let mut world = world(&facts, &BTreeSet::new());
+        world.answer(Want::Pod(name("web")), State::Complete);
+        let open: Vec<Want> = wants(&world, &request).into_iter().filter(|want| !world.is_answered(want)).collect();
+        prop_assert_eq!(open, Vec::<Want>::new(), "a World that was read whole wants nothing more");
+    }
+}
