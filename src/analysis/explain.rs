@@ -5,12 +5,18 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::story::Story;
-use super::verdict;
+use super::{room, verdict};
 use crate::answer::nomination_explanation::{NominationExplanation, PodSummary};
 use crate::answer::{API_VERSION, Header};
 use crate::model::pod::{OwnedField, Pod, PodName};
 use crate::model::want::Want;
 use crate::model::world::{Sourced, World};
+
+/// More claims than a Pod has whose placement hangs on them.
+const MAX_CLAIMS: usize = 8;
+
+/// Nodes whose reserved room is looked into: one is enough to explain, and each costs two requests.
+const MAX_RESERVED_NODES: usize = 3;
 
 /// Which Pod is asked about.
 #[derive(Debug, Clone)]
@@ -52,6 +58,19 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
         .iter()
         .flatten()
         .any(|owner| owner.owns(OwnedField::NominatedNode));
+    let reason = pod
+        .scheduled()
+        .and_then(|condition| condition.reason.as_deref());
+    // A claim tells for which node a scheduler prepares, or prepared, the binding.
+    if nominated_before || pod.nominated_node.is_some() {
+        let names = pod.claims.iter().take(MAX_CLAIMS);
+        wants.extend(names.map(|name| {
+            Want::Claim(PodName {
+                namespace: pod.name.namespace.clone(),
+                name: name.clone(),
+            })
+        }));
+    }
     match (&pod.node, &pod.nominated_node) {
         // Bound: only the victims' events tell where a scheduler's nomination pointed.
         (Some(_), _) => {
@@ -65,18 +84,38 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
                 wants.insert(Want::PodsOnNode(node.clone()));
                 wants.insert(Want::PreemptedEvents);
             }
-        }
-        // Pending without a nomination: a note would tell of one that was taken back.
-        (None, None) => {
-            if pod
-                .scheduled()
-                .is_some_and(|condition| condition.reason.as_deref() == Some("Unschedulable"))
-            {
-                wants.insert(Want::PreemptedEvents);
+            if reason == Some("SchedulerError") {
+                wants.insert(Want::ServerVersion);
             }
         }
+        // Pending without a nomination: a note would tell of one that was taken back, others' nominations of reserved room.
+        (None, None) if reason == Some("Unschedulable") => {
+            wants.insert(Want::PreemptedEvents);
+            wants.insert(Want::NominatedPods);
+            for node in reserved_nodes(world, pod)
+                .into_iter()
+                .take(MAX_RESERVED_NODES)
+            {
+                wants.insert(Want::PodsOnNode(node.clone()));
+                wants.insert(Want::Node(node));
+            }
+        }
+        (None, None) => {}
     }
     wants
+}
+
+/// Nodes on which other Pods' nominations reserve room against this one.
+pub(super) fn reserved_nodes(world: &World, pod: &Pod) -> BTreeSet<String> {
+    let others = world.pods().map(|other| &other.value);
+    others
+        .filter_map(|other| {
+            other
+                .nominated_node
+                .clone()
+                .filter(|node| room::reserves(other, pod, node))
+        })
+        .collect()
 }
 
 /// The Pod that the request names; of several incarnations the newest.

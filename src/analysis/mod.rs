@@ -8,6 +8,7 @@ mod nominations;
 mod preempted_note;
 #[cfg(test)]
 mod properties;
+mod room;
 mod story;
 mod timeline;
 mod verdict;

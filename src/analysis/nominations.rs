@@ -96,24 +96,29 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
             noted.by.manager = Some(owner.manager.clone());
             Some(noted)
         }
-        (Some(owner), None, _) => Some(Nomination {
-            node: None,
-            kind: if owner.owns(OwnedField::ScheduledMessage) {
-                NominationKind::Unknown
-            } else {
-                NominationKind::Expectation
-            },
-            by: Writer {
-                manager: Some(owner.manager.clone()),
-                user: None,
-                scheduler: Some(pod.scheduler_name.clone()),
-            },
-            from: owner.time,
-            until: None,
-            ended: None,
-            ended_by: None,
-            decision: None,
-        }),
+        (Some(owner), None, _) => {
+            // PreBind leaves the node on the claim, also after the binding.
+            let prepared = story.claims().find_map(|claim| claim.selected_node.clone());
+            let expected = prepared.is_some() || !owner.owns(OwnedField::ScheduledMessage);
+            Some(Nomination {
+                node: prepared,
+                kind: if expected {
+                    NominationKind::Expectation
+                } else {
+                    NominationKind::Unknown
+                },
+                by: Writer {
+                    manager: Some(owner.manager.clone()),
+                    user: None,
+                    scheduler: Some(pod.scheduler_name.clone()),
+                },
+                from: owner.time,
+                until: None,
+                ended: None,
+                ended_by: None,
+                decision: None,
+            })
+        }
         (None, Some(noted), _) => Some(noted),
         (None, None, Some(decision)) => Some(Nomination {
             node: Some(decision.node.clone()),

@@ -123,7 +123,9 @@ fn pod(name_of: &'static str, uid: &'static str) -> impl Strategy<Value = Pod> {
                 Vec::new()
             },
             group: None,
-            node_selector: std::collections::BTreeMap::new(),
+            requests: crate::model::quantity::Resources::new(),
+            tolerations: Vec::new(),
+            claims: Vec::new(),
             phase: Some(phase.to_owned()),
             reason: (phase == "Failed").then(|| "OutOfcpu".to_owned()),
             message: None,
@@ -184,6 +186,8 @@ fn node() -> impl Strategy<Value = Node> {
             name: name.to_owned(),
             created: Some(at(0)),
             unschedulable,
+            taints: Vec::new(),
+            allocatable: crate::model::quantity::Resources::new(),
             ready,
             ready_since: Some(at(1)),
             newest_observation: Some(at(1)),
@@ -248,6 +252,7 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
                 is_denied(&Want::PreemptedEvents)
             }
             Content::Event(_) => is_denied(&READS[0]()),
+            Content::Claim(_) | Content::Version(_) => false,
         };
         if !by_a_denied_read {
             world.fold(fact.clone());
@@ -263,7 +268,13 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
             },
         );
     }
-    world.answer(Want::PodsOnNode("n2".to_owned()), State::Complete);
+    for read in [
+        Want::PodsOnNode("n2".to_owned()),
+        Want::NominatedPods,
+        Want::ServerVersion,
+    ] {
+        world.answer(read, State::Complete);
+    }
     world
 }
 

@@ -2,15 +2,18 @@
 //!
 //! It states what happened; what that means is for the rules in `verdict/` to say.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::preempted_note::{self, PreemptedNote, Preemptor};
-use super::{message, nominations, timeline, victims};
+use super::{explain, message, nominations, timeline, victims};
 use crate::answer::nomination_explanation::{
     Binding, Evidence, Moment, Nomination, PreemptedBy, SchedulerReport, Victim,
 };
+use crate::model::claim::Claim;
 use crate::model::event::Event;
-use crate::model::pod::{FieldOwner, OwnedField, Pod};
+use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName};
 use crate::model::world::{Sourced, World};
 
 /// Reporters whose `Nominated` and `FailedScheduling` events are not a scheduler's.
@@ -139,6 +142,49 @@ impl<'w> Story<'w> {
                         "Scheduled" | "FailedScheduling" | "Preempted"
                     )
             })
+    }
+
+    /// Autoscalers' forecasts, which they call "Nominated"; in order of time.
+    pub(super) fn predictions(&self) -> impl Iterator<Item = &'w Event> {
+        let by_autoscaler = |event: &&'w Event| {
+            event.reason == "Nominated" && event.reporter != self.pod.scheduler_name
+        };
+        let events: Vec<&'w Event> = self
+            .events()
+            .into_iter()
+            .map(|event| &event.value)
+            .collect();
+        events
+            .into_iter()
+            .filter(by_autoscaler)
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    /// The node for which a scheduler prepares a volume: selected-node of a claim that is not bound yet.
+    pub(super) fn prepared_node(&self) -> Option<&'w str> {
+        self.claims()
+            .find(|claim| claim.phase.as_deref() != Some("Bound"))
+            .and_then(|claim| claim.selected_node.as_deref())
+    }
+
+    /// Claims of this Pod that were seen.
+    pub(super) fn claims(&self) -> impl Iterator<Item = &'w Claim> {
+        let namespace = &self.pod.name.namespace;
+        let name = move |claim: &String| PodName {
+            namespace: namespace.clone(),
+            name: claim.clone(),
+        };
+        let world = self.world;
+        self.pod
+            .claims
+            .iter()
+            .filter_map(move |claim| world.claim(&name(claim)))
+    }
+
+    /// Nodes on which other Pods' nominations reserve room against this one.
+    pub(super) fn reserved_nodes(&self) -> BTreeSet<String> {
+        explain::reserved_nodes(self.world, self.pod)
     }
 
     fn find_binding(&self) -> Option<Binding> {

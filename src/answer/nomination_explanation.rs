@@ -231,6 +231,9 @@ impl Verdict {
             _ if self.overdue => Severity::Error,
             // A static Pod has no scheduler by design.
             VerdictKind::Bypassed if self.cause == Some("static-pod") => Severity::None,
+            VerdictKind::WaitingForBinding if self.cause == Some("binding-elsewhere") => {
+                Severity::Warning
+            }
             VerdictKind::Moved
             | VerdictKind::Cleared
             | VerdictKind::Bypassed

@@ -2,9 +2,11 @@
 
 use jiff::Timestamp;
 
+use super::claim::Claim;
 use super::event::Event;
 use super::node::Node;
 use super::pod::Pod;
+use super::version::Minor;
 
 /// What a decoder understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub(crate) enum Content {
     Pod(Box<Pod>),
     Node(Node),
     Event(Box<Event>),
+    Claim(Claim),
+    Version(Minor),
 }
 
 /// A statement and where it was read.
@@ -28,6 +32,7 @@ impl Content {
         match self {
             Self::Pod(pod) => pod.newest_observation(),
             Self::Node(node) => node.newest_observation.max(node.created),
+            Self::Claim(_) | Self::Version(_) => None,
             Self::Event(event) => event.last.max(event.first),
         }
     }

@@ -2,10 +2,13 @@
 //!
 //! Nothing here reads, judges or prints. Names follow the Kubernetes API (v1, 1.37).
 
+pub(crate) mod claim;
 pub(crate) mod coverage;
 pub(crate) mod event;
 pub(crate) mod fact;
 pub(crate) mod node;
 pub(crate) mod pod;
+pub(crate) mod quantity;
+pub(crate) mod version;
 pub(crate) mod want;
 pub(crate) mod world;

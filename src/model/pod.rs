@@ -3,9 +3,12 @@
 //! It must not hold what is not needed: no environment values, commands or volumes,
 //! so that no secret can be printed from here. Fields follow core/v1 Pod (1.37).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+
+use super::node::Taint;
+use super::quantity::Resources;
 
 /// UID of an object; the only safe identity of a Pod, since names are used again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,9 +48,13 @@ pub(crate) struct Pod {
     pub(crate) preemption_policy: Option<String>,
     pub(crate) node: Option<String>,
     pub(crate) gates: Vec<String>,
+    /// What the scheduler counts: containers, init containers and overhead together.
+    pub(crate) requests: Resources,
+    pub(crate) tolerations: Vec<Toleration>,
+    /// Names of its `PersistentVolumeClaim`s, in its own namespace.
+    pub(crate) claims: Vec<String>,
     /// Name of the PodGroup (`spec.schedulingGroup`, 1.37 with GenericWorkload).
     pub(crate) group: Option<String>,
-    pub(crate) node_selector: BTreeMap<String, String>,
     pub(crate) phase: Option<String>,
     /// `status.reason`, e.g. `OutOfcpu` after a refusal by the kubelet.
     pub(crate) reason: Option<String>,
@@ -55,6 +62,16 @@ pub(crate) struct Pod {
     pub(crate) start: Option<Timestamp>,
     pub(crate) nominated_node: Option<String>,
     pub(crate) conditions: Vec<Condition>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Toleration {
+    /// Null tolerates every key.
+    pub(crate) key: Option<String>,
+    pub(crate) exists: bool,
+    pub(crate) value: String,
+    /// Null tolerates every effect.
+    pub(crate) effect: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,6 +126,22 @@ impl Pod {
     /// The condition that a scheduler (or, for gates, the API server) writes.
     pub(crate) fn scheduled(&self) -> Option<&Condition> {
         self.condition("PodScheduled")
+    }
+
+    /// Whether a taint leaves the Pod alone. Operators `Gt` and `Lt` (alpha) are taken as not tolerating.
+    pub(crate) fn tolerates(&self, taint: &Taint) -> bool {
+        self.tolerations.iter().any(|toleration| {
+            toleration
+                .effect
+                .as_ref()
+                .is_none_or(|effect| *effect == taint.effect)
+                && match &toleration.key {
+                    None => toleration.exists,
+                    Some(key) => {
+                        *key == taint.key && (toleration.exists || toleration.value == taint.value)
+                    }
+                }
+        })
     }
 
     /// Newest time at which this object was certainly observed to change.

@@ -16,6 +16,11 @@ pub(crate) enum Want {
     Node(String),
     /// Every Pod bound to a node; its victims are among them.
     PodsOnNode(String),
+    /// Every pending Pod that is nominated anywhere: each reserves room.
+    NominatedPods,
+    /// A claim of the Pod's own namespace.
+    Claim(PodName),
+    ServerVersion,
     /// `Preempted` events of all namespaces: their notes name the preemptor's UID.
     PreemptedEvents,
 }
@@ -30,6 +35,12 @@ impl Want {
             }
             Self::Node(name) => format!("nodes/{name}"),
             Self::PodsOnNode(name) => format!("pods on node {name}"),
+            Self::NominatedPods => "nominated pods".to_owned(),
+            Self::Claim(claim) => format!(
+                "persistentvolumeclaims/{} -n {}",
+                claim.name, claim.namespace
+            ),
+            Self::ServerVersion => "version".to_owned(),
             Self::PreemptedEvents => "events with reason Preempted".to_owned(),
         }
     }

@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use super::claim::Claim;
 use super::coverage::{Coverage, Source, State};
 use super::event::Event;
 use super::fact::{Content, Fact};
 use super::node::Node;
 use super::pod::{Pod, PodName, Uid};
+use super::version::Minor;
 use super::want::Want;
 
 /// A thing with the source that told it.
@@ -25,6 +27,8 @@ pub(crate) struct Sourced<T> {
 pub(crate) struct World {
     pods: BTreeMap<Uid, Sourced<Pod>>,
     nodes: BTreeMap<String, Sourced<Node>>,
+    claims: BTreeMap<PodName, Sourced<Claim>>,
+    version: Option<Minor>,
     /// Keyed by the Event's UID, since both APIs show the same object; by name where that is missing.
     events: BTreeMap<String, Sourced<Event>>,
     answered: BTreeMap<Want, State>,
@@ -69,6 +73,21 @@ impl World {
                     );
                 }
             }
+            Content::Claim(claim) => {
+                let newer = self.claims.get(&claim.name).is_none_or(|known| {
+                    (&claim.selected_node, &source) > (&known.value.selected_node, &known.source)
+                });
+                if newer {
+                    self.claims.insert(
+                        claim.name.clone(),
+                        Sourced {
+                            source,
+                            value: claim,
+                        },
+                    );
+                }
+            }
+            Content::Version(minor) => self.version = self.version.max(Some(minor)),
             Content::Event(event) => {
                 let key = event
                     .uid
@@ -153,6 +172,15 @@ impl World {
 
     pub(crate) fn node(&self, name: &str) -> Option<&Sourced<Node>> {
         self.nodes.get(name)
+    }
+
+    pub(crate) fn claim(&self, name: &PodName) -> Option<&Claim> {
+        self.claims.get(name).map(|claim| &claim.value)
+    }
+
+    /// Null where it was not observed; then nothing may follow from it.
+    pub(crate) fn version(&self) -> Option<Minor> {
+        self.version
     }
 
     pub(crate) fn events(&self) -> impl Iterator<Item = &Sourced<Event>> {

@@ -44,7 +44,12 @@ impl Reading {
             (list.api_version.as_str(), list.kind.as_str())
         });
         let api_version = envelope.api_version.as_deref().unwrap_or(inherited.0);
-        let kind = envelope.kind.as_deref().unwrap_or(inherited.1);
+        let untold = if envelope.git_version.is_some() {
+            "Version"
+        } else {
+            inherited.1
+        };
+        let kind = envelope.kind.as_deref().unwrap_or(untold);
         if kind.is_empty() {
             return self.faults.push("an object has no kind".to_owned());
         }
@@ -73,6 +78,9 @@ struct Envelope<'a> {
     api_version: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     kind: Option<Cow<'a, str>>,
+    /// Only `/version` answers it, and it has no kind.
+    #[serde(default)]
+    git_version: Option<IgnoredAny>,
 }
 
 /// Kind and version that a list's items have unless they say their own.

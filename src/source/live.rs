@@ -391,6 +391,15 @@ fn path(want: &Want) -> String {
             encode(&uid.0)
         ),
         Want::Node(name) => format!("/api/v1/nodes/{}", encode(name)),
+        Want::NominatedPods => {
+            format!("/api/v1/pods?fieldSelector=status.nominatedNodeName%21%3D&limit={PAGE}")
+        }
+        Want::Claim(claim) => format!(
+            "/api/v1/namespaces/{}/persistentvolumeclaims/{}",
+            encode(&claim.namespace),
+            encode(&claim.name)
+        ),
+        Want::ServerVersion => "/version".to_owned(),
         Want::PodsOnNode(name) => format!(
             "/api/v1/pods?fieldSelector=spec.nodeName%3D{}",
             encode(name)
@@ -412,7 +421,7 @@ fn other_path(want: &Want) -> Option<String> {
         Want::PreemptedEvents => Some(format!(
             "/apis/events.k8s.io/v1/events?fieldSelector=reason%3DPreempted%2Cregarding.kind%3DPod&limit={PAGE}"
         )),
-        Want::Pod(_) | Want::Node(_) | Want::PodsOnNode(_) => None,
+        _ => None,
     }
 }
 

@@ -171,7 +171,8 @@ fn a_denied_events_api_is_replaced_by_the_other() {
             "/apis/events.k8s.io/v1/namespaces/default/events",
             Answer::json(&list("EventList")),
         )
-        .get("/api/v1/events", Answer::json(&list("EventList")));
+        .get("/api/v1/events", Answer::json(&list("EventList")))
+        .get("/api/v1/pods", Answer::json(&list("PodList")));
     let (_server, _folder, kubeconfig) = serve(routes);
     let answer = answer(&explain(&kubeconfig, &["-o", "json"]));
     let states: Vec<&Value> = answer["coverage"]
@@ -180,7 +181,7 @@ fn a_denied_events_api_is_replaced_by_the_other() {
         .iter()
         .map(|line| &line["state"])
         .collect();
-    assert_eq!(states, ["Complete", "Complete", "Complete"]);
+    assert_eq!(states, ["Complete"; 4]);
     assert_eq!(answer["verdict"]["kind"], "NotNominated");
 }
 

@@ -3,6 +3,7 @@
 //! The order is the contract's: bound, gone, gated, own decisions, the field stands, the field is empty.
 //! Adding a rule is a file and its two lines here. The last rule always applies, so there is exactly one verdict.
 
+mod blocked_by_reservation;
 mod bound_unnominated;
 mod bypassed;
 mod cleared;
@@ -17,6 +18,8 @@ mod no_room;
 mod node_not_recorded;
 mod node_unusable;
 mod not_nominated;
+mod nothing_in_progress;
+mod prebind_timeout;
 mod refused_by_kubelet;
 mod victims_not_observed;
 mod waiting_for_binding;
@@ -85,6 +88,10 @@ const RULES: &[Rule] = &[
         judge: waiting_for_victims::judge,
     },
     Rule {
+        name: "prebind_timeout",
+        judge: prebind_timeout::judge,
+    },
+    Rule {
         name: "waiting_for_binding",
         judge: waiting_for_binding::judge,
     },
@@ -93,12 +100,16 @@ const RULES: &[Rule] = &[
         judge: waiting_for_scheduler::judge,
     },
     Rule {
+        name: "no_room",
+        judge: no_room::judge,
+    },
+    Rule {
         name: "victims_not_observed",
         judge: victims_not_observed::judge,
     },
     Rule {
-        name: "no_room",
-        judge: no_room::judge,
+        name: "nothing_in_progress",
+        judge: nothing_in_progress::judge,
     },
     // The field is empty.
     Rule {
@@ -108,6 +119,10 @@ const RULES: &[Rule] = &[
     Rule {
         name: "never_attempted",
         judge: never_attempted::judge,
+    },
+    Rule {
+        name: "blocked_by_reservation",
+        judge: blocked_by_reservation::judge,
     },
     Rule {
         name: "not_nominated",

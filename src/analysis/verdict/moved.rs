@@ -39,6 +39,9 @@ pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
             });
         }
     }
+    if last.kind == NominationKind::Expectation {
+        evidence.push(story.evidence(None, "a claim of it has the annotation volume.kubernetes.io/selected-node, which PreBind wrote"));
+    }
     let owner = story.nominator();
     if let Some(owner) = owner {
         let text = format!(

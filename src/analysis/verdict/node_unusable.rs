@@ -24,7 +24,18 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
                 format!("Node {name} is cordoned"),
             )
         } else {
-            return None;
+            let taint =
+                node.value.taints.iter().find(|taint| {
+                    taint.effect != "PreferNoSchedule" && !story.pod.tolerates(taint)
+                })?;
+            (
+                "node-tainted",
+                None,
+                format!(
+                    "Node {name} has the taint {}:{}, which the Pod does not tolerate",
+                    taint.key, taint.effect
+                ),
+            )
         }
     } else if story.world.is_complete(&Want::Node(name.to_owned())) {
         (

@@ -6,12 +6,17 @@
 
 mod event;
 mod node;
+mod persistentvolumeclaim;
 mod pod;
+mod version;
+
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
 
 use crate::model::fact::Content;
+use crate::model::quantity::{Quantity, Resources};
 
 /// Turns one kind of object into a fact's content.
 pub(crate) struct Decoder {
@@ -40,8 +45,19 @@ pub(crate) const DECODERS: &[Decoder] = &[
     },
     Decoder {
         group: "",
+        kind: "PersistentVolumeClaim",
+        decode: persistentvolumeclaim::decode,
+    },
+    Decoder {
+        group: "",
         kind: "Pod",
         decode: pod::decode,
+    },
+    // `/version` answers an object without a kind; it is told by its `gitVersion`.
+    Decoder {
+        group: "",
+        kind: "Version",
+        decode: version::decode,
     },
 ];
 
@@ -83,6 +99,30 @@ fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     Ok(Option::<Vec<T>>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// A quantity, written as a string or as a bare number.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Amount {
+    Text(String),
+    Number(serde_json::Number),
+    Other(serde::de::IgnoredAny),
+}
+
+/// Quantities by resource name; one that does not parse is left out.
+fn amounts(map: Option<&BTreeMap<String, Amount>>) -> Resources {
+    map.into_iter()
+        .flatten()
+        .filter_map(|(name, amount)| {
+            let quantity = match amount {
+                Amount::Text(text) => Quantity::parse(text),
+                Amount::Number(number) => Quantity::parse(&number.to_string()),
+                Amount::Other(_) => None,
+            };
+            Some((name.clone(), quantity?))
+        })
+        .collect()
 }
 
 #[cfg(test)]

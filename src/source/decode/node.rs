@@ -1,11 +1,13 @@
 //! Decodes core/v1 Node.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Metadata, list, time};
+use super::{Amount, Metadata, amounts, list, time};
 use crate::model::fact::Content;
-use crate::model::node::Node;
+use crate::model::node::{Node, Taint};
 
 #[derive(Deserialize)]
 struct NodeObject {
@@ -20,6 +22,18 @@ struct NodeObject {
 #[serde(default)]
 struct Spec {
     unschedulable: Option<bool>,
+    #[serde(deserialize_with = "list")]
+    taints: Vec<TaintObject>,
+}
+
+#[derive(Deserialize)]
+struct TaintObject {
+    #[serde(default)]
+    key: String,
+    #[serde(default)]
+    value: String,
+    #[serde(default)]
+    effect: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -27,6 +41,7 @@ struct Spec {
 struct Status {
     #[serde(deserialize_with = "list")]
     conditions: Vec<Condition>,
+    allocatable: Option<BTreeMap<String, Amount>>,
 }
 
 #[derive(Deserialize)]
@@ -64,5 +79,16 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
         name: object.metadata.name,
         created: object.metadata.creation_timestamp,
         unschedulable: object.spec.unschedulable == Some(true),
+        taints: object
+            .spec
+            .taints
+            .into_iter()
+            .map(|taint| Taint {
+                key: taint.key,
+                value: taint.value,
+                effect: taint.effect,
+            })
+            .collect(),
+        allocatable: amounts(object.status.allocatable.as_ref()),
     }))
 }

@@ -6,9 +6,12 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{list, number, time};
+use super::{Amount, amounts, list, number, time};
 use crate::model::fact::Content;
-use crate::model::pod::{Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Uid};
+use crate::model::pod::{
+    Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Toleration, Uid,
+};
+use crate::model::quantity::{Quantity, Resources};
 
 /// Annotation of a recommender's decision, written in one request with the field.
 const DECISION: &str = "nominate.kube-placement.dev/decision";
@@ -92,7 +95,59 @@ struct Spec {
     #[serde(deserialize_with = "list")]
     scheduling_gates: Vec<Named>,
     scheduling_group: Option<SchedulingGroup>,
-    node_selector: Option<BTreeMap<String, String>>,
+    #[serde(deserialize_with = "list")]
+    containers: Vec<Container>,
+    #[serde(deserialize_with = "list")]
+    init_containers: Vec<Container>,
+    overhead: Option<BTreeMap<String, Amount>>,
+    resources: Option<ResourceRequirements>,
+    #[serde(deserialize_with = "list")]
+    tolerations: Vec<TolerationObject>,
+    #[serde(deserialize_with = "list")]
+    volumes: Vec<Volume>,
+}
+
+/// A container's claims on the node, and nothing else of it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Container {
+    #[serde(default)]
+    resources: Option<ResourceRequirements>,
+    #[serde(default)]
+    restart_policy: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct ResourceRequirements {
+    #[serde(default)]
+    requests: Option<BTreeMap<String, Amount>>,
+}
+
+#[derive(Deserialize)]
+struct TolerationObject {
+    #[serde(default)]
+    key: Option<String>,
+    #[serde(default)]
+    operator: Option<String>,
+    #[serde(default)]
+    value: Option<String>,
+    #[serde(default)]
+    effect: Option<String>,
+}
+
+/// Only claims: other volumes may hold anything.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Volume {
+    #[serde(default)]
+    persistent_volume_claim: Option<ClaimVolume>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaimVolume {
+    #[serde(default)]
+    claim_name: String,
 }
 
 #[derive(Deserialize)]
@@ -149,6 +204,7 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
     let annotations = metadata.annotations.unwrap_or_default();
     let spec = object.spec;
     let status = object.status;
+    let requests = requests(&spec);
     Ok(Content::Pod(Box::new(Pod {
         name: PodName {
             namespace,
@@ -184,7 +240,23 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
         group: spec
             .scheduling_group
             .and_then(|group| filled(group.pod_group_name)),
-        node_selector: spec.node_selector.unwrap_or_default(),
+        requests,
+        tolerations: spec
+            .tolerations
+            .into_iter()
+            .map(|toleration| Toleration {
+                key: filled(toleration.key),
+                exists: toleration.operator.as_deref() == Some("Exists"),
+                value: toleration.value.unwrap_or_default(),
+                effect: filled(toleration.effect),
+            })
+            .collect(),
+        claims: spec
+            .volumes
+            .into_iter()
+            .filter_map(|volume| volume.persistent_volume_claim)
+            .map(|claim| claim.claim_name)
+            .collect(),
         phase: filled(status.phase),
         reason: filled(status.reason),
         message: filled(status.message),
@@ -202,6 +274,50 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
             })
             .collect(),
     })))
+}
+
+/// What the scheduler counts for a Pod (component-helpers `resource/helpers.go`, 1.37).
+fn requests(spec: &Spec) -> Resources {
+    let of = |requirements: Option<&ResourceRequirements>| {
+        amounts(requirements.and_then(|requirements| requirements.requests.as_ref()))
+    };
+    let mut running = Resources::new();
+    for container in &spec.containers {
+        add(&mut running, &of(container.resources.as_ref()));
+    }
+    let mut sidecars = Resources::new();
+    let mut peak = Resources::new();
+    for container in &spec.init_containers {
+        let own = of(container.resources.as_ref());
+        let mut together = sidecars.clone();
+        add(&mut together, &own);
+        if container.restart_policy.as_deref() == Some("Always") {
+            sidecars = together;
+        } else {
+            raise(&mut peak, &together);
+        }
+    }
+    add(&mut running, &sidecars);
+    raise(&mut running, &peak);
+    // Requests of the Pod as a whole stand for its containers' (KEP-2837).
+    running.extend(of(spec.resources.as_ref()));
+    add(&mut running, &amounts(spec.overhead.as_ref()));
+    running.insert("pods".to_owned(), Quantity::ONE);
+    running
+}
+
+fn add(sum: &mut Resources, more: &Resources) {
+    for (name, amount) in more {
+        let known = sum.entry(name.clone()).or_default();
+        *known = known.plus(*amount);
+    }
+}
+
+fn raise(sum: &mut Resources, least: &Resources) {
+    for (name, amount) in least {
+        let known = sum.entry(name.clone()).or_default();
+        *known = (*known).max(*amount);
+    }
 }
 
 fn owner(entry: ManagedFieldsEntry) -> FieldOwner {

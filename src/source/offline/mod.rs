@@ -209,7 +209,24 @@ impl Collected {
                     absent("Nodes")
                 }
             }
-            Want::PodsOnNode(_) => {
+            Want::Claim(name) => {
+                let found = contents()
+                    .any(|content| matches!(content, Content::Claim(claim) if claim.name == *name));
+                if found {
+                    (State::Complete, None)
+                } else {
+                    absent("PersistentVolumeClaim of this name")
+                }
+            }
+            Want::ServerVersion => {
+                let found = contents().any(|content| matches!(content, Content::Version(_)));
+                if found {
+                    (State::Complete, None)
+                } else {
+                    absent("answer of /version")
+                }
+            }
+            Want::PodsOnNode(_) | Want::NominatedPods => {
                 if listed("Pod") {
                     // A list does not say whether it was taken of all namespaces.
                     let mut namespaces: BTreeMap<&str, usize> = BTreeMap::new();

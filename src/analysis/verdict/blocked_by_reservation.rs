@@ -1,0 +1,78 @@
+//! A node has room, but a nomination of another Pod reserves it; the scheduler's message does not say so.
+//!
+//! Nominations of equal or higher priority count, even of a gated Pod, even by an outsider
+//! (observed on 1.35.4, 1.36.3 and 1.37.2: the message is "Insufficient cpu" alone).
+
+use super::Story;
+use crate::analysis::room::{Count, Shortage, reserves, shortages};
+use crate::analysis::story::shell;
+use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
+use crate::model::want::Want;
+
+pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
+    story
+        .pod
+        .scheduled()
+        .filter(|condition| condition.reason.as_deref() == Some("Unschedulable"))?;
+    if story.pod.nominated_node.is_some()
+        || !story
+            .report
+            .reasons
+            .iter()
+            .any(|reason| reason.text.starts_with("Insufficient "))
+    {
+        return None;
+    }
+    let mut evidence = Vec::new();
+    let mut advice = Vec::new();
+    let mut nodes = Vec::new();
+    for node in story.reserved_nodes() {
+        let usable =
+            story.world.node(&node).is_some_and(|known| {
+                known.value.ready != Some(false)
+                    && !known.value.unschedulable
+                    && !known.value.taints.iter().any(|taint| {
+                        taint.effect != "PreferNoSchedule" && !story.pod.tolerates(taint)
+                    })
+            });
+        let all_seen = story.world.is_complete(&Want::PodsOnNode(node.clone()))
+            && story.world.is_complete(&Want::NominatedPods);
+        let fits = shortages(story, &node, Count::Bound).is_some_and(|lacking| lacking.is_empty());
+        let blocked = shortages(story, &node, Count::BoundAndReserved).unwrap_or_default();
+        if !usable || !all_seen || !fits || blocked.is_empty() {
+            continue;
+        }
+        for pod in story
+            .world
+            .pods()
+            .map(|pod| &pod.value)
+            .filter(|pod| reserves(pod, story.pod, &node))
+        {
+            let text = format!(
+                "Pod {}/{} of priority {} is nominated to {node}, where this Pod would fit",
+                pod.name.namespace,
+                pod.name.name,
+                pod.priority.unwrap_or(0)
+            );
+            evidence.push(story.evidence(None, text));
+            advice.push(format!(
+                "kubectl nominate explain {} -n {}",
+                shell(&pod.name.name),
+                shell(&pod.name.namespace)
+            ));
+        }
+        evidence.extend(blocked.iter().map(Shortage::words).map(|words| {
+            story.evidence(None, format!("{node}, its reservations counted, {words}"))
+        }));
+        nodes.push(node);
+    }
+    (!nodes.is_empty()).then(|| Verdict {
+        kind: VerdictKind::NotNominated,
+        cause: Some("blocked-by-reservation"),
+        certainty: Certainty::Inferred,
+        overdue: false,
+        summary: format!("It is not nominated: it would fit on {}, but nominations of other Pods reserve the room there.", nodes.join(", ")),
+        evidence,
+        advice,
+    })
+}
