@@ -27,6 +27,8 @@ Exit codes:
 pub(crate) enum Kind {
     Usage,
     Kubeconfig,
+    /// A choice in the kubeconfig that is not there; shown in kubectl's words.
+    Configuration,
     /// The API server said no; shown in kubectl's words.
     Server,
     Unreachable,
@@ -79,6 +81,7 @@ impl Error {
         match self.kind {
             Kind::Usage => exit::USAGE,
             Kind::Kubeconfig
+            | Kind::Configuration
             | Kind::Server
             | Kind::Unreachable
             | Kind::BadData
@@ -92,7 +95,7 @@ impl Error {
     /// Lines for stderr, not escaped: kubectl's own sentence for an answer of the server, `error: …` for the rest.
     pub(crate) fn lines(&self) -> Vec<String> {
         let first = match self.kind {
-            Kind::Server | Kind::Unreachable => self.message.clone(),
+            Kind::Configuration | Kind::Server | Kind::Unreachable => self.message.clone(),
             _ => format!("error: {}", self.message),
         };
         let causes = self

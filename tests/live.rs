@@ -10,12 +10,16 @@
 
 #[path = "live/clusters.rs"]
 mod clusters;
+#[path = "live/expected.rs"]
+mod expected;
 #[path = "live/killed.rs"]
 mod killed;
 #[path = "live/machinery.rs"]
 mod machinery;
 #[path = "live/moments.rs"]
 mod moments;
+#[path = "live/plugin.rs"]
+mod plugin;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,7 +44,7 @@ fn main() -> ExitCode {
     let mut add = |name: String, run: Run| trials.push(trial(name, unavailable.clone(), run));
     // The trials of a minor stand together, so that one cluster at a time is enough.
     for minor in testkit::minors() {
-        for (name, check) in machinery::CHECKS {
+        for (name, check) in machinery::CHECKS.iter().chain(plugin::CHECKS) {
             let (clusters, minor_of_trial) = (Arc::clone(&clusters), minor.clone());
             let run = move || clusters.with(&minor_of_trial, check);
             add(format!("{minor}::{name}"), Box::new(run));

@@ -85,7 +85,12 @@ impl ConnectionArgs {
                     }
                     _ => None,
                 };
-                let base = Error::new(Kind::Kubeconfig, error.to_string());
+                let kind = if matches!(error, ConnectError::NoContext(_)) {
+                    Kind::Configuration
+                } else {
+                    Kind::Kubeconfig
+                };
+                let base = Error::new(kind, error.to_string());
                 let base = std::error::Error::source(&error)
                     .into_iter()
                     .fold(base, Error::because);

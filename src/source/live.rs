@@ -44,7 +44,7 @@ pub(crate) enum ConnectError {
     Missing(PathBuf),
     #[error("the kubeconfig cannot be read")]
     Kubeconfig(#[source] kube::config::KubeconfigError),
-    #[error("context {0:?} does not exist")]
+    #[error("Error in configuration: context was not found for specified context: {0}")]
     NoContext(String),
     #[error("the kubeconfig has no current-context")]
     NoCurrentContext,

@@ -256,7 +256,7 @@ fn broken_kubeconfigs() {
     fails(
         &["explain", "a", "--kubeconfig", &bare, "--context", "prod"],
         1,
-        "error: context \"prod\" does not exist\n",
+        "Error in configuration: context was not found for specified context: prod\n",
     );
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use testkit::{Client, Cluster};
 
-type Check = fn(&mut Cluster) -> Result<(), Box<dyn Error>>;
+pub(crate) type Check = fn(&mut Cluster) -> Result<(), Box<dyn Error>>;
 
 /// The checks and their names.
 pub(crate) const CHECKS: &[(&str, Check)] = &[

@@ -10,7 +10,7 @@ use testkit::Cluster;
 use testkit::collect::collect;
 use testkit::scenario::{Moment, Observer, Scenario, Step};
 
-use crate::clusters;
+use crate::{clusters, expected};
 
 /// Plays one scenario.
 pub(crate) fn play(cluster: &Cluster, scenario: &Scenario) -> Result<(), Box<dyn Error>> {
@@ -50,6 +50,7 @@ async fn at_moment(
     folder: PathBuf,
 ) -> Result<(), Box<dyn Error>> {
     let files = collect(cluster, moment.namespace, moment.pod, &folder).await?;
+    expected::check(cluster, &moment, &folder)?;
     for file in files {
         if fs::metadata(&file)?.len() == 0 {
             return Err(format!("{} is empty", file.display()).into());

@@ -5,12 +5,12 @@
 use serde_json::{Value, json};
 
 use super::{Scenario, ScenarioError, Stage};
-use crate::scenario::stage::wanting;
+use crate::scenario::stage::{decision, wanting};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "infeasible-hint",
     about: "A gated Pod is nominated to a full node and is bound to another one when its gate goes.",
-    moments: &["nominated", "bound"],
+    moments: &["nominated", "bound", "decided-bound"],
     run: |stage| Box::pin(run(stage)),
 };
 
@@ -28,5 +28,13 @@ async fn run(stage: &mut Stage<'_>) -> Result<(), ScenarioError> {
 
     stage.remove_gates("hinted").await?;
     stage.running_on("hinted", "n1").await?;
-    stage.at("bound", "hinted").await
+    stage.at("bound", "hinted").await?;
+
+    spec["containers"][0]["resources"]["requests"]["cpu"] = json!("100m");
+    spec["nodeSelector"] = json!({"kubernetes.io/hostname": "n1"});
+    let pod = stage.create("decided", &spec).await?;
+    stage.nominate(&pod, "n2", &decision(&pod, "n2")?).await?;
+    stage.remove_gates("decided").await?;
+    stage.running_on("decided", "n1").await?;
+    stage.at("decided-bound", "decided").await
 }

@@ -2,6 +2,7 @@
 //!
 //! It must not retry and must not sleep; amounts of CPU are computed from the nodes that are there.
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{Moment, Observer, ScenarioError};
@@ -266,6 +267,32 @@ fn thousandths(amount: &str) -> Option<u64> {
         Some(thousandths) => thousandths.parse().ok(),
         None => amount.parse::<u64>().ok()?.checked_mul(1000),
     }
+}
+
+/// The annotation that a decision stands in.
+const DECISION: &str = "nominate.kube-placement.dev/decision";
+
+/// Returns annotations with a decision that holds for ten minutes from the Pod's creation, by the server's clock.
+pub(super) fn decision(pod: &Value, node: &str) -> Result<Value, ScenarioError> {
+    let created = text(pod, "/metadata/creationTimestamp");
+    let unexpected = |error: jiff::Error| {
+        ScenarioError::Unexpected(format!("a Pod created at {created:?}: {error}"))
+    };
+    let written: Timestamp = created.parse().map_err(unexpected)?;
+    let expires = written
+        .checked_add(SignedDuration::from_mins(10))
+        .map_err(unexpected)?;
+    let decision = json!({
+        "id": "6f1c1d2e-0000-4000-8000-000000000001",
+        "node": node,
+        "recommender": "observer",
+        "algorithm": "most-room",
+        "algorithmVersion": "1.0.0",
+        "reason": "it has the most room",
+        "writtenAt": written.to_string(),
+        "expiresAt": expires.to_string(),
+    });
+    Ok(json!({DECISION: decision.to_string()}))
 }
 
 #[cfg(test)]

@@ -1,0 +1,263 @@
+//! The verdict due at each moment of each scenario, and the check of it: live, from the collected files, and with few rights.
+//!
+//! What a table row says was seen on the real control plane of every minor; it must not be loosened for one of them.
+
+use std::error::Error;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use testkit::Cluster;
+use testkit::scenario::Moment;
+
+use crate::plugin::{kubectl, same};
+
+/// Scenario, moment, verdict, cause, certainty.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    &'static str,
+);
+
+const ROWS: &[Row] = &[
+    (
+        "infeasible-hint",
+        "nominated",
+        "Gated",
+        Some("scheduling-gates"),
+        "Proven",
+    ),
+    // Where a bare hint pointed is not recorded once it is bound; with a decision it is.
+    (
+        "infeasible-hint",
+        "bound",
+        "Unknown",
+        Some("node-not-recorded"),
+        "Inferred",
+    ),
+    (
+        "infeasible-hint",
+        "decided-bound",
+        "Moved",
+        Some("outside-hint-ignored"),
+        "Inferred",
+    ),
+    (
+        "no-scheduler",
+        "pending",
+        "NeverAttempted",
+        Some("just-created"),
+        "Inferred",
+    ),
+    (
+        "outside-hint-on-gated-pod",
+        "gated",
+        "Gated",
+        Some("scheduling-gates"),
+        "Proven",
+    ),
+    (
+        "outside-hint-on-gated-pod",
+        "nominated",
+        "Gated",
+        Some("scheduling-gates"),
+        "Proven",
+    ),
+    (
+        "outside-hint-on-gated-pod",
+        "bound",
+        "Unknown",
+        Some("node-not-recorded"),
+        "Inferred",
+    ),
+    (
+        "outside-hint-on-gated-pod",
+        "decided-nominated",
+        "Gated",
+        Some("scheduling-gates"),
+        "Proven",
+    ),
+    (
+        "outside-hint-on-gated-pod",
+        "decided-bound",
+        "Honoured",
+        None,
+        "Inferred",
+    ),
+    (
+        "preemption-with-grace",
+        "waiting",
+        "WaitingForVictims",
+        Some("victim-terminating"),
+        "Proven",
+    ),
+    (
+        "preemption-with-grace",
+        "bound",
+        "Honoured",
+        None,
+        "Inferred",
+    ),
+];
+
+/// The same moment, asked about a minute later: what is due by then.
+const A_MINUTE_LATER: &[Row] = &[
+    (
+        "no-scheduler",
+        "pending",
+        "NeverAttempted",
+        Some("no-scheduler"),
+        "Inferred",
+    ),
+    (
+        "preemption-with-grace",
+        "waiting",
+        "WaitingForVictims",
+        Some("victim-overdue"),
+        "Proven",
+    ),
+];
+
+/// The same moment for a user who may only get Pods.
+const WITH_FEW_RIGHTS: &[Row] = &[
+    // Within ten seconds the victims may not be deleted yet, whoever looks.
+    (
+        "preemption-with-grace",
+        "waiting",
+        "WaitingForVictims",
+        Some("just-nominated"),
+        "Inferred",
+    ),
+    (
+        "outside-hint-on-gated-pod",
+        "nominated",
+        "Gated",
+        Some("scheduling-gates"),
+        "Proven",
+    ),
+    (
+        "outside-hint-on-gated-pod",
+        "decided-bound",
+        "Honoured",
+        None,
+        "Inferred",
+    ),
+];
+
+/// Both at once: what hinges on what this user may not see.
+const WITH_FEW_RIGHTS_LATER: &[Row] = &[(
+    "preemption-with-grace",
+    "waiting",
+    "Unknown",
+    Some("pods-not-observed"),
+    "Inferred",
+)];
+
+/// Asks about a moment in every way, and compares.
+pub(crate) fn check(
+    cluster: &Cluster,
+    moment: &Moment<'_>,
+    folder: &Path,
+) -> Result<(), Box<dyn Error>> {
+    let row = find(ROWS, moment).ok_or_else(|| {
+        format!(
+            "no row says what is due at {} of {}",
+            moment.name, moment.scenario
+        )
+    })?;
+    let live = explain(cluster, "viewer", moment, &[])?;
+    due(row, &live)?;
+    let now = live["now"].as_str().ok_or("the answer has no now")?;
+    let folder = folder.to_str().ok_or("the folder's name is not UTF-8")?;
+    let collected = explain(cluster, "nobody", moment, &["--from", folder, "--now", now])?;
+    same(&projection(&live), &projection(&collected))?;
+    let later: jiff::Timestamp = now.parse()?;
+    let later = (later + jiff::SignedDuration::from_secs(60)).to_string();
+    let asked: [(&[Row], &str, &[&str]); 3] = [
+        (A_MINUTE_LATER, "viewer", &["--now", &later]),
+        (WITH_FEW_RIGHTS, "pods-only", &[]),
+        (WITH_FEW_RIGHTS_LATER, "pods-only", &["--now", &later]),
+    ];
+    for (rows, user, more) in asked {
+        if let Some(row) = find(rows, moment) {
+            due(row, &explain(cluster, user, moment, more)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn find<'r>(rows: &'r [Row], moment: &Moment<'_>) -> Option<&'r Row> {
+    rows.iter()
+        .find(|row| (row.0, row.1) == (moment.scenario, moment.name))
+}
+
+/// Runs explain through kubectl; the exit code has to follow from the answer.
+fn explain(
+    cluster: &Cluster,
+    user: &str,
+    moment: &Moment<'_>,
+    more: &[&str],
+) -> Result<Value, Box<dyn Error>> {
+    let mut arguments = vec![
+        "nominate",
+        "explain",
+        moment.pod,
+        "-n",
+        moment.namespace,
+        "-o",
+        "json",
+        "--fail-on",
+        "error",
+    ];
+    arguments.extend(more);
+    let run = kubectl(cluster, user, &arguments)?;
+    let answer: Value =
+        serde_json::from_str(&run.stdout).map_err(|error| format!("{error}: {run:?}"))?;
+    let verdict = &answer["verdict"];
+    let code = match verdict["kind"].as_str() {
+        Some("Unknown") => 5,
+        Some("NeverAttempted") if verdict["cause"] != "just-created" => 3,
+        Some("Stale" | "RefusedByKubelet") => 3,
+        _ if verdict["overdue"] == true => 3,
+        _ => 0,
+    };
+    same(&run.code, &Some(code)).map_err(|error| format!("{error}: {verdict:#}"))?;
+    same(&run.stderr, &String::new())?;
+    Ok(answer)
+}
+
+fn due((_, _, kind, cause, certainty): &Row, answer: &Value) -> Result<(), Box<dyn Error>> {
+    let verdict = &answer["verdict"];
+    let found = (
+        verdict["kind"].as_str(),
+        verdict["cause"].as_str(),
+        verdict["certainty"].as_str(),
+    );
+    if found == (Some(kind), *cause, Some(certainty)) {
+        return Ok(());
+    }
+    Err(format!("{kind}, {cause:?}, {certainty} is due, found {answer:#}").into())
+}
+
+/// What an answer says of the story, without what differs by the source it was read from.
+fn projection(answer: &Value) -> Value {
+    let each = |list: &Value, keys: &[&str]| -> Value {
+        let rows = list.as_array().map(Vec::as_slice).unwrap_or_default();
+        rows.iter()
+            .map(|row| {
+                keys.iter()
+                    .map(|key| (*key, row[*key].clone()))
+                    .collect::<std::collections::BTreeMap<_, _>>()
+            })
+            .map(|row| json!(row))
+            .collect()
+    };
+    let verdict = &answer["verdict"];
+    json!({
+        "verdict": [verdict["kind"], verdict["cause"], verdict["certainty"], verdict["overdue"]],
+        "nominations": each(&answer["nominations"], &["kind", "node", "ended"]),
+        "victims": each(&answer["victims"], &["namespace", "name", "node"]),
+        "binding": answer["binding"]["node"],
+    })
+}
