@@ -539,7 +539,10 @@ fn reasons(report: &SchedulerReport) -> Block {
                 let count = match (reason.nodes, report.nodes_total) {
                     (Some(nodes), Some(total)) => format!("{nodes} of {total}"),
                     (Some(nodes), None) => nodes.to_string(),
-                    (None, _) => "<unknown>".to_owned(),
+                    (None, None) if !reason.text.contains("plugin") => {
+                        "<not recognised>".to_owned()
+                    }
+                    (None, _) => "<no count>".to_owned(),
                 };
                 vec![Text::plain(count), Text::plain(reason.text.as_str())]
             })

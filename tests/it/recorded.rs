@@ -365,3 +365,52 @@ fn both_events_apis_tell_the_same() {
     };
     assert_eq!(of("events.json"), of("events-v1.json"));
 }
+
+/// The contract: every key is always there, null or empty where there is nothing.
+#[test]
+fn every_key_is_always_there() {
+    let keys = |value: &Value| -> Vec<String> {
+        value
+            .as_object()
+            .expect("an object")
+            .keys()
+            .cloned()
+            .collect()
+    };
+    let of = |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+    let victim =
+        of("cause deletionTimestamp gracePeriodSeconds name namespace node overdue priority uid");
+    for (scenario, moment, pod, ..) in MOMENTS {
+        let answer = explain(&format!("{scenario}/{moment}"), pod);
+        let top = "apiVersion binding coverage generatedAt kind nominations now pod preemptedBy scheduler sources timeline verdict victims";
+        assert_eq!(keys(&answer), of(top));
+        assert_eq!(answer["apiVersion"], "kube-placement.dev/v1alpha1");
+        assert_eq!(answer["kind"], "NominationExplanation");
+        assert_eq!(
+            keys(&answer["pod"]),
+            of(
+                "context name namespace nodeName nominatedNodeName phase priority schedulerName uid"
+            )
+        );
+        assert_eq!(
+            keys(&answer["verdict"]),
+            of("advice cause certainty evidence kind overdue summary")
+        );
+        assert_eq!(
+            keys(&answer["scheduler"]),
+            of("attempts nodesTotal preemption raw reasons")
+        );
+        let each = |list: &str, expected: &[String]| {
+            for entry in answer[list].as_array().expect("a list") {
+                assert_eq!(keys(entry), expected, "in {list}");
+            }
+        };
+        each("coverage", &of("detail source state subject"));
+        each(
+            "nominations",
+            &of("by decision ended endedBy from kind node until"),
+        );
+        each("victims", &victim);
+        each("timeline", &of("actor at detail source what"));
+    }
+}

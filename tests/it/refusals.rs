@@ -322,3 +322,41 @@ fn an_answer_that_is_no_pod_is_told_so() {
         );
     }
 }
+
+#[test]
+fn a_pod_that_vanishes_between_requests_is_told_as_it_was_read() {
+    let gone = || refusals::not_found(refusals::Resource::core("namespaces"), "default");
+    let routes = Routes::new()
+        .get(
+            POD,
+            Answer::Sequence(vec![
+                Answer::json(&pod(Some("n1"))),
+                refusals::not_found(refusals::Resource::core("pods"), "web"),
+            ]),
+        )
+        .get("/api/v1/namespaces/default/events", gone())
+        .get("/api/v1/events", Answer::json(&list("EventList")))
+        .get("/api/v1/nodes/n1", Answer::json(&node()))
+        .get("/api/v1/pods", Answer::json(&list("PodList")));
+    let (server, _folder, kubeconfig) = serve(routes);
+    let run = explain(&kubeconfig, &["-o", "json"]);
+    let answer = answer(&run);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    assert_eq!(answer["pod"]["uid"], "u-1");
+    assert!(
+        answer["coverage"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .any(|line| line["state"] == "Absent")
+    );
+    let reads = server
+        .requests()
+        .iter()
+        .filter(|request| request.path() == POD)
+        .count();
+    assert_eq!(
+        reads, 1,
+        "the Pod is read once, so that the answer is of one moment"
+    );
+}

@@ -2,9 +2,15 @@
 //!
 //! A real binding leaves no owner of `f:nodeName`; an owner is the creator that set it (observed on 1.37.2).
 
+use jiff::SignedDuration;
+
 use super::Story;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 use crate::model::pod::OwnedField;
+use crate::model::want::Want;
+
+/// Default of the API server's `--event-ttl`.
+const EVENTS_ARE_KEPT: SignedDuration = SignedDuration::from_hours(1);
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let binding = story.binding.as_ref()?;
@@ -25,12 +31,15 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             advice: Vec::new(),
         });
     }
-    let creator = story
+    let Some(creator) = story
         .pod
         .managed_fields
         .iter()
         .flatten()
-        .find(|owner| owner.owns(OwnedField::NodeName))?;
+        .find(|owner| owner.owns(OwnedField::NodeName))
+    else {
+        return by_silence(story);
+    };
     Some(Verdict {
         kind: VerdictKind::Bypassed,
         cause: None,
@@ -39,5 +48,46 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         summary: format!("spec.nodeName was set to {} without a scheduler, by a writer that calls itself {:?}.", binding.node, creator.manager),
         evidence: vec![story.evidence(creator.time, format!("managedFields: {:?} owns spec.nodeName; a binding leaves no owner", creator.manager))],
         advice: vec!["no resources were checked before the kubelet's own admission; let a scheduler place it by leaving spec.nodeName out".to_owned()],
+    })
+}
+
+/// Without managedFields: no event says that it was assigned, though events go back to its creation.
+fn by_silence(story: &Story<'_>) -> Option<Verdict> {
+    let binding = story.binding.as_ref()?;
+    let about = Want::EventsAbout {
+        namespace: story.pod.name.namespace.clone(),
+        uid: story.pod.uid.clone(),
+    };
+    let kept = story
+        .age(story.pod.created)
+        .is_some_and(|age| age < EVENTS_ARE_KEPT);
+    // An empty history proves nothing: it may never have been collected.
+    let others = !story.events().is_empty();
+    let reported = story
+        .scheduler_events()
+        .any(|event| event.reason == "Scheduled");
+    if story.pod.managed_fields.is_some()
+        || !story.world.is_complete(&about)
+        || !kept
+        || reported
+        || !others
+        || story.nominator().is_some()
+    {
+        return None;
+    }
+    Some(Verdict {
+        kind: VerdictKind::Bypassed,
+        cause: None,
+        certainty: Certainty::Inferred,
+        overdue: false,
+        summary: format!("It is on {}, and no scheduler reported that it assigned it: spec.nodeName was most likely set by its creator.", binding.node),
+        evidence: vec![
+            story.evidence(binding.at, format!("spec.nodeName is {}; PodScheduled=True is no proof, the kubelet writes it as well", binding.node)),
+            story.evidence(story.pod.created, "events reach back to its creation, and none has the reason Scheduled"),
+        ],
+        advice: vec![
+            "a Pod that names its node gets no filters, no preemption and no late-binding volumes; use node affinity instead".to_owned(),
+            format!("see who wrote spec.nodeName: kubectl get pod {} -o yaml --show-managed-fields", story.pod_argument()),
+        ],
     })
 }

@@ -1,7 +1,8 @@
 //! No nomination stands and none left a trace; the scheduler tried and says why. Always applies.
 
 use super::Story;
-use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
+use crate::analysis::message;
+use crate::answer::nomination_explanation::{Certainty, Evidence, Verdict, VerdictKind};
 use crate::model::want::Want;
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a rule")]
@@ -26,16 +27,10 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         .scheduler_events()
         .find(|event| event.reason == "Scheduled");
     let predicted = story.predictions().last();
-    let why = story
-        .report
-        .reasons
-        .iter()
-        .max_by_key(|reason| reason.nodes)
-        .map(|reason| match reason.nodes {
-            Some(nodes) => format!("most often {:?} ({nodes} nodes)", reason.text),
-            None => format!("{:?}", reason.text),
-        });
-    let why = why.unwrap_or_else(|| "it gave no reason".to_owned());
+    let why = most_frequent(story);
+    if let Some(joined) = joined(story) {
+        evidence.push(joined);
+    }
     let (cause, summary) = if let Some(event) = assigned {
         evidence.push(story.evidence(event.last, format!("event Scheduled: {}", event.note)));
         (
@@ -63,6 +58,13 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
                 event.reporter
             ),
         )
+    } else if raw.contains("volume node affinity conflict") {
+        (
+            "volume-pinned",
+            format!(
+                "It is not nominated: the scheduler found no node for it ({why}), and its volume rules out nodes of other places; more nodes there do not help."
+            ),
+        )
     } else {
         (
             "unschedulable",
@@ -83,5 +85,46 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         summary,
         evidence,
         advice: vec![format!("kubectl describe pod {}", story.pod_argument())],
+    })
+}
+
+/// The reason that rules out most nodes, in words.
+fn most_frequent(story: &Story<'_>) -> String {
+    let report = &story.report;
+    let Some(reason) = report.reasons.iter().max_by_key(|reason| reason.nodes) else {
+        return "it gave no reason".to_owned();
+    };
+    match (reason.nodes, report.nodes_total) {
+        (Some(nodes), Some(total)) => {
+            format!("most often {:?}, on {nodes} of {total} nodes", reason.text)
+        }
+        (Some(nodes), None) => format!("{:?}, {nodes} times", reason.text),
+        (None, _) => format!("{:?}", reason.text),
+    }
+}
+
+/// What a message that counts more nodes than the one before says of those that joined: the reason that is new.
+fn joined(story: &Story<'_>) -> Option<Evidence> {
+    let messages: Vec<_> = story
+        .scheduler_events()
+        .filter(|event| event.reason == "FailedScheduling")
+        .collect();
+    let (before, after) = messages.iter().zip(messages.iter().skip(1)).next_back()?;
+    let (old, new) = (message::parse(&before.note), message::parse(&after.note));
+    let (from, to) = (old.nodes_total?, new.nodes_total?);
+    let added: Vec<String> = new
+        .reasons
+        .iter()
+        .filter(|reason| old.reasons.iter().all(|known| known.text != reason.text))
+        .filter_map(|reason| Some(format!("{:?} ({})", reason.text, reason.nodes?)))
+        .collect();
+    (to > from && !added.is_empty()).then(|| {
+        story.evidence(
+            after.last,
+            format!(
+                "the nodes grew from {from} to {to}, and what is new among the reasons is {}",
+                added.join(", ")
+            ),
+        )
     })
 }
