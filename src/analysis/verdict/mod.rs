@@ -35,99 +35,39 @@ struct Rule {
     judge: fn(&Story<'_>) -> Option<Verdict>,
 }
 
+impl Rule {
+    const fn new(name: &'static str, judge: fn(&Story<'_>) -> Option<Verdict>) -> Self {
+        Self { name, judge }
+    }
+}
+
 const RULES: &[Rule] = &[
     // Bound.
-    Rule {
-        name: "refused_by_kubelet",
-        judge: refused_by_kubelet::judge,
-    },
-    Rule {
-        name: "bypassed",
-        judge: bypassed::judge,
-    },
-    Rule {
-        name: "honoured",
-        judge: honoured::judge,
-    },
-    Rule {
-        name: "moved",
-        judge: moved::judge,
-    },
-    Rule {
-        name: "node_not_recorded",
-        judge: node_not_recorded::judge,
-    },
-    Rule {
-        name: "managed_fields_stripped",
-        judge: managed_fields_stripped::judge,
-    },
-    Rule {
-        name: "bound_unnominated",
-        judge: bound_unnominated::judge,
-    },
+    Rule::new("refused_by_kubelet", refused_by_kubelet::judge),
+    Rule::new("bypassed", bypassed::judge),
+    Rule::new("honoured", honoured::judge),
+    Rule::new("moved", moved::judge),
+    Rule::new("node_not_recorded", node_not_recorded::judge),
+    Rule::new("managed_fields_stripped", managed_fields_stripped::judge),
+    Rule::new("bound_unnominated", bound_unnominated::judge),
     // Gone, gated, our own decisions.
-    Rule {
-        name: "deleted",
-        judge: deleted::judge,
-    },
-    Rule {
-        name: "gated",
-        judge: gated::judge,
-    },
-    Rule {
-        name: "expired",
-        judge: expired::judge,
-    },
+    Rule::new("deleted", deleted::judge),
+    Rule::new("gated", gated::judge),
+    Rule::new("expired", expired::judge),
     // The field stands.
-    Rule {
-        name: "node_unusable",
-        judge: node_unusable::judge,
-    },
-    Rule {
-        name: "waiting_for_victims",
-        judge: waiting_for_victims::judge,
-    },
-    Rule {
-        name: "prebind_timeout",
-        judge: prebind_timeout::judge,
-    },
-    Rule {
-        name: "waiting_for_binding",
-        judge: waiting_for_binding::judge,
-    },
-    Rule {
-        name: "waiting_for_scheduler",
-        judge: waiting_for_scheduler::judge,
-    },
-    Rule {
-        name: "no_room",
-        judge: no_room::judge,
-    },
-    Rule {
-        name: "victims_not_observed",
-        judge: victims_not_observed::judge,
-    },
-    Rule {
-        name: "nothing_in_progress",
-        judge: nothing_in_progress::judge,
-    },
+    Rule::new("node_unusable", node_unusable::judge),
+    Rule::new("waiting_for_victims", waiting_for_victims::judge),
+    Rule::new("prebind_timeout", prebind_timeout::judge),
+    Rule::new("waiting_for_binding", waiting_for_binding::judge),
+    Rule::new("waiting_for_scheduler", waiting_for_scheduler::judge),
+    Rule::new("no_room", no_room::judge),
+    Rule::new("victims_not_observed", victims_not_observed::judge),
+    Rule::new("nothing_in_progress", nothing_in_progress::judge),
     // The field is empty.
-    Rule {
-        name: "cleared",
-        judge: cleared::judge,
-    },
-    Rule {
-        name: "never_attempted",
-        judge: never_attempted::judge,
-    },
-    Rule {
-        name: "blocked_by_reservation",
-        judge: blocked_by_reservation::judge,
-    },
-    Rule {
-        name: "not_nominated",
-        judge: not_nominated::judge,
-    },
+    Rule::new("cleared", cleared::judge),
+    Rule::new("never_attempted", never_attempted::judge),
+    Rule::new("blocked_by_reservation", blocked_by_reservation::judge),
+    Rule::new("not_nominated", not_nominated::judge),
 ];
 
 pub(super) fn judge(story: &Story<'_>) -> Verdict {

@@ -23,42 +23,30 @@ pub(crate) struct Decoder {
     /// API group, without version; empty for core.
     pub(crate) group: &'static str,
     pub(crate) kind: &'static str,
-    pub(crate) decode: fn(&str) -> Result<Content, serde_json::Error>,
+    pub(crate) decode: Decode,
+}
+
+type Decode = fn(&str) -> Result<Content, serde_json::Error>;
+
+impl Decoder {
+    const fn new(group: &'static str, kind: &'static str, decode: Decode) -> Self {
+        Self {
+            group,
+            kind,
+            decode,
+        }
+    }
 }
 
 /// All decoders, sorted by file, then by group.
 pub(crate) const DECODERS: &[Decoder] = &[
-    Decoder {
-        group: "",
-        kind: "Event",
-        decode: event::decode,
-    },
-    Decoder {
-        group: "events.k8s.io",
-        kind: "Event",
-        decode: event::decode,
-    },
-    Decoder {
-        group: "",
-        kind: "Node",
-        decode: node::decode,
-    },
-    Decoder {
-        group: "",
-        kind: "PersistentVolumeClaim",
-        decode: persistentvolumeclaim::decode,
-    },
-    Decoder {
-        group: "",
-        kind: "Pod",
-        decode: pod::decode,
-    },
+    Decoder::new("", "Event", event::decode),
+    Decoder::new("events.k8s.io", "Event", event::decode),
+    Decoder::new("", "Node", node::decode),
+    Decoder::new("", "PersistentVolumeClaim", persistentvolumeclaim::decode),
+    Decoder::new("", "Pod", pod::decode),
     // `/version` answers an object without a kind; it is told by its `gitVersion`.
-    Decoder {
-        group: "",
-        kind: "Version",
-        decode: version::decode,
-    },
+    Decoder::new("", "Version", version::decode),
 ];
 
 /// The decoder for `apiVersion` and `kind`, if that kind is read at all.

@@ -25,26 +25,26 @@ const MAX_BYTES: u64 = 4 << 30;
 pub(crate) struct OfflineOrigin {
     pub(crate) name: &'static str,
     recognises: fn(&Path) -> bool,
-    read: fn(&Path, &mut dyn Read) -> Result<Collected, OfflineError>,
+    read: ReadOffline,
+}
+
+type ReadOffline = fn(&Path, &mut dyn Read) -> Result<Collected, OfflineError>;
+
+impl OfflineOrigin {
+    const fn new(name: &'static str, recognises: fn(&Path) -> bool, read: ReadOffline) -> Self {
+        Self {
+            name,
+            recognises,
+            read,
+        }
+    }
 }
 
 /// All of them, in the order in which they are tried.
 pub(crate) const ORIGINS: &[OfflineOrigin] = &[
-    OfflineOrigin {
-        name: "stdin",
-        recognises: stdin::recognises,
-        read: stdin::read,
-    },
-    OfflineOrigin {
-        name: "folder",
-        recognises: folder::recognises,
-        read: folder::read,
-    },
-    OfflineOrigin {
-        name: "file",
-        recognises: file::recognises,
-        read: file::read,
-    },
+    OfflineOrigin::new("stdin", stdin::recognises, stdin::read),
+    OfflineOrigin::new("folder", folder::recognises, folder::read),
+    OfflineOrigin::new("file", file::recognises, file::read),
 ];
 
 #[derive(Debug, thiserror::Error)]
