@@ -177,12 +177,17 @@ fn same_process(pid: u32, known: &Process) -> bool {
     process(pid).is_some_and(|now| now.started == known.started)
 }
 
-/// Reads `/proc/PID/stat`: the name stands in brackets, the parent is the 4th field and the start the 22nd.
+/// Reads `/proc/PID/stat`: the name stands in brackets, the state is the 3rd field, the parent the 4th, the start the 22nd.
+///
+/// A process that has ended and was not yet asked how is none: that is up to the machine's process 1.
 fn process(pid: u32) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (head, tail) = stat.rsplit_once(')')?;
     let name = head.split_once('(')?.1.to_owned();
     let fields: Vec<&str> = tail.split_whitespace().collect();
+    if matches!(fields.first(), Some(&("Z" | "X"))) {
+        return None;
+    }
     Some(Process {
         name,
         parent: fields.get(1)?.parse().ok()?,
