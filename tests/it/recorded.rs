@@ -1,6 +1,8 @@
-//! Moments that a real 1.37.2 control plane went through, and the verdict due for each.
+//! Moments that real control planes of 1.35.4, 1.36.3 and 1.37.2 went through, and the verdict due for each.
 //!
 //! The inputs are what the servers answered (tests/recorded/README.md); nothing in them was typed in.
+
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -8,6 +10,153 @@ use super::plugin::{nominate, root};
 
 /// Scenario, moment, Pod, verdict, cause, certainty.
 const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
+    (
+        "1.35/1a-gated-external",
+        "2-nominated",
+        "g1 -n s1a",
+        "Gated",
+        "scheduling-gates",
+        "Proven",
+    ),
+    // Honoured in truth; without the audit log nobody can say to which node the outsider pointed.
+    (
+        "1.35/1a-gated-external",
+        "3-bound",
+        "g1 -n s1a",
+        "Unknown",
+        "node-not-recorded",
+        "Inferred",
+    ),
+    (
+        "1.35/3-preemption",
+        "1-waiting",
+        "hi -n s3",
+        "WaitingForVictims",
+        "victim-terminating",
+        "Proven",
+    ),
+    (
+        "1.35/3-preemption",
+        "2-bound",
+        "hi -n s3",
+        "Honoured",
+        "",
+        "Inferred",
+    ),
+    (
+        "1.35/4-outsider-overwrite",
+        "1-overwritten",
+        "hi -n s4",
+        "WaitingForVictims",
+        "victim-terminating",
+        "Proven",
+    ),
+    // The outsider's second hint was cleared within milliseconds and left no trace outside of the audit log.
+    (
+        "1.35/4d-external-change-wakes",
+        "1-after",
+        "u -n s4d",
+        "NotNominated",
+        "unschedulable",
+        "Proven",
+    ),
+    (
+        "1.35/4e-external-reserves-room",
+        "1-after",
+        "lo -n s4e",
+        "NotNominated",
+        "blocked-by-reservation",
+        "Inferred",
+    ),
+    (
+        "1.35/6-prebind-expectation",
+        "1-prebind-wait",
+        "pv1 -n s6",
+        "WaitingForBinding",
+        "",
+        "Inferred",
+    ),
+    // 1.35 keeps the field with the failure, 1.36 and 1.37 clear it and leave no trace.
+    (
+        "1.35/6-prebind-expectation",
+        "2-after-timeout",
+        "pv1 -n s6",
+        "Stale",
+        "prebind-timeout",
+        "Inferred",
+    ),
+    (
+        "1.36/1a-gated-external",
+        "2-nominated",
+        "g1 -n s1a",
+        "Gated",
+        "scheduling-gates",
+        "Proven",
+    ),
+    (
+        "1.36/1a-gated-external",
+        "3-bound",
+        "g1 -n s1a",
+        "Unknown",
+        "node-not-recorded",
+        "Inferred",
+    ),
+    (
+        "1.36/3-preemption",
+        "1-waiting",
+        "hi -n s3",
+        "WaitingForVictims",
+        "victim-terminating",
+        "Proven",
+    ),
+    (
+        "1.36/3-preemption",
+        "2-bound",
+        "hi -n s3",
+        "Honoured",
+        "",
+        "Inferred",
+    ),
+    (
+        "1.36/4-outsider-overwrite",
+        "1-overwritten",
+        "hi -n s4",
+        "WaitingForVictims",
+        "victim-terminating",
+        "Proven",
+    ),
+    (
+        "1.36/4d-external-change-wakes",
+        "1-after",
+        "u -n s4d",
+        "NotNominated",
+        "unschedulable",
+        "Proven",
+    ),
+    (
+        "1.36/4e-external-reserves-room",
+        "1-after",
+        "lo -n s4e",
+        "NotNominated",
+        "blocked-by-reservation",
+        "Inferred",
+    ),
+    (
+        "1.36/6-prebind-expectation",
+        "1-prebind-wait",
+        "pv1 -n s6",
+        "WaitingForBinding",
+        "",
+        "Inferred",
+    ),
+    (
+        "1.36/6-prebind-expectation",
+        "2-after-timeout",
+        "pv1 -n s6",
+        "NotNominated",
+        "volume-binding",
+        "Inferred",
+    ),
     (
         "1.37/10b-no-scheduler",
         "1-pending",
@@ -42,6 +191,55 @@ const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "Proven",
     ),
     (
+        "1.37/13-scheduler-restart",
+        "1-waiting-after-restart",
+        "hi -n s13",
+        "WaitingForVictims",
+        "victim-terminating",
+        "Proven",
+    ),
+    (
+        "1.37/13-scheduler-restart",
+        "2-bound",
+        "hi -n s13",
+        "Honoured",
+        "",
+        "Inferred",
+    ),
+    (
+        "1.37/14-gang",
+        "1-lone-nominated",
+        "p1 -n s14",
+        "WaitingForScheduler",
+        "waiting-for-group",
+        "Proven",
+    ),
+    (
+        "1.37/14-gang",
+        "2-bound",
+        "p1 -n s14",
+        "Unknown",
+        "node-not-recorded",
+        "Inferred",
+    ),
+    (
+        "1.37/14b-gang-preemption",
+        "1-waiting",
+        "p1 -n s14b",
+        "WaitingForVictims",
+        "victim-terminating",
+        "Inferred",
+    ),
+    // A group's victims name the group and no node.
+    (
+        "1.37/14b-gang-preemption",
+        "2-after",
+        "p1 -n s14b",
+        "Unknown",
+        "node-not-recorded",
+        "Inferred",
+    ),
+    (
         "1.37/1a-gated-external",
         "1-gated",
         "g1 -n s1a",
@@ -57,7 +255,6 @@ const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "scheduling-gates",
         "Proven",
     ),
-    // It was honoured; but without the audit log nobody can say to which node the outsider pointed.
     (
         "1.37/1a-gated-external",
         "3-bound",
@@ -107,6 +304,30 @@ const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "Inferred",
     ),
     (
+        "1.37/1d-external-nonexistent",
+        "1-nominated",
+        "g1 -n s1d",
+        "Gated",
+        "scheduling-gates",
+        "Proven",
+    ),
+    (
+        "1.37/1d-external-nonexistent",
+        "2-bound-elsewhere",
+        "g1 -n s1d",
+        "Unknown",
+        "node-not-recorded",
+        "Inferred",
+    ),
+    (
+        "1.37/2-patch-bound",
+        "1-after",
+        "g1 -n s1a",
+        "Unknown",
+        "node-not-recorded",
+        "Inferred",
+    ),
+    (
         "1.37/3-preemption",
         "1-waiting",
         "hi -n s3",
@@ -120,6 +341,62 @@ const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "hi -n s3",
         "Honoured",
         "",
+        "Inferred",
+    ),
+    (
+        "1.37/3a-preemption-fast",
+        "1-bound",
+        "hi -n s3a",
+        "Honoured",
+        "",
+        "Inferred",
+    ),
+    (
+        "1.37/4-outsider-overwrite",
+        "1-overwritten",
+        "hi -n s4",
+        "WaitingForVictims",
+        "victim-terminating",
+        "Proven",
+    ),
+    (
+        "1.37/4-outsider-overwrite",
+        "2-bound",
+        "hi -n s4",
+        "Honoured",
+        "",
+        "Inferred",
+    ),
+    (
+        "1.37/4b-outsider-clear",
+        "1-after",
+        "hi -n s4b",
+        "Honoured",
+        "",
+        "Inferred",
+    ),
+    (
+        "1.37/4c-competitor",
+        "1-after",
+        "hi -n s4c",
+        "Honoured",
+        "",
+        "Inferred",
+    ),
+    (
+        "1.37/4d-external-change-wakes",
+        "1-after",
+        "u -n s4d",
+        "NotNominated",
+        "unschedulable",
+        "Proven",
+    ),
+    (
+        "1.37/4e-external-reserves-room",
+        "1-after",
+        "lo -n s4e",
+        "NotNominated",
+        "blocked-by-reservation",
         "Inferred",
     ),
     (
@@ -163,6 +440,14 @@ const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "Inferred",
     ),
     (
+        "1.37/5c-notready-wait",
+        "1-notready",
+        "hi -n s5c",
+        "Stale",
+        "node-not-ready",
+        "Proven",
+    ),
+    (
         "1.37/6-prebind-expectation",
         "1-prebind-wait",
         "pv1 -n s6",
@@ -170,7 +455,6 @@ const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "",
         "Inferred",
     ),
-    // From 1.36 on the scheduler clears the field with a failed PreBind, and no trace of it is left.
     (
         "1.37/6-prebind-expectation",
         "2-after-timeout",
@@ -246,21 +530,28 @@ fn every_moment_gets_its_verdict() {
 
 #[test]
 fn every_recorded_moment_is_listed() {
-    for scenario in root()
-        .join("tests/recorded/1.37")
-        .read_dir()
-        .expect("it is there")
-    {
-        let scenario = scenario.expect("it can be listed").path();
-        for moment in scenario.read_dir().expect("a scenario is a folder") {
-            let moment = moment.expect("it can be listed").path();
-            let (a, b) = (scenario.file_name(), moment.file_name());
-            let listed = MOMENTS.iter().any(|(name, moment, ..)| {
-                name.strip_prefix("1.37/").map(AsRef::as_ref) == a
-                    && Some(AsRef::as_ref(*moment)) == b
-            });
-            assert!(listed, "{} is in no line", moment.display());
-        }
+    let folders = |place: &Path| -> Vec<PathBuf> {
+        place
+            .read_dir()
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir())
+            .collect()
+    };
+    let recorded = root().join("tests/recorded");
+    let moments: Vec<PathBuf> = folders(&recorded)
+        .iter()
+        .flat_map(|minor| folders(minor))
+        .flat_map(|scenario| folders(&scenario))
+        .collect();
+    assert_eq!(moments.len(), MOMENTS.len(), "each moment has one line");
+    for moment in moments {
+        let listed = MOMENTS
+            .iter()
+            .any(|(scenario, name, ..)| recorded.join(scenario).join(name) == moment);
+        assert!(listed, "{} is in no line", moment.display());
     }
 }
 

@@ -7,6 +7,7 @@ use super::Story;
 use crate::analysis::room::{Count, Shortage, reserves, shortages};
 use crate::analysis::story::shell;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
+use crate::model::coverage::State;
 use crate::model::want::Want;
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
@@ -35,11 +36,16 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
                         taint.effect != "PreferNoSchedule" && !story.pod.tolerates(taint)
                     })
             });
-        let all_seen = story.world.is_complete(&Want::PodsOnNode(node.clone()))
-            && story.world.is_complete(&Want::NominatedPods);
+        let seen = |want: Want| {
+            matches!(
+                story.world.state_of(&want),
+                Some(State::Complete | State::Partial)
+            )
+        };
+        let readable = seen(Want::PodsOnNode(node.clone())) && seen(Want::NominatedPods);
         let fits = shortages(story, &node, Count::Bound).is_some_and(|lacking| lacking.is_empty());
         let blocked = shortages(story, &node, Count::BoundAndReserved).unwrap_or_default();
-        if !usable || !all_seen || !fits || blocked.is_empty() {
+        if !usable || !readable || !fits || blocked.is_empty() {
             continue;
         }
         for pod in story
@@ -66,12 +72,20 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         }));
         nodes.push(node);
     }
+    let all_seen = nodes
+        .iter()
+        .all(|node| story.world.is_complete(&Want::PodsOnNode(node.clone())));
+    let so_far = if all_seen {
+        ""
+    } else {
+        "as far as the Pods tell that were seen, "
+    };
     (!nodes.is_empty()).then(|| Verdict {
         kind: VerdictKind::NotNominated,
         cause: Some("blocked-by-reservation"),
         certainty: Certainty::Inferred,
         overdue: false,
-        summary: format!("It is not nominated: it would fit on {}, but nominations of other Pods reserve the room there.", nodes.join(", ")),
+        summary: format!("It is not nominated: {so_far}it would fit on {}, but nominations of other Pods reserve the room there.", nodes.join(", ")),
         evidence,
         advice,
     })
