@@ -2,15 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::story::Story;
 use super::{room, verdict};
 use crate::answer::nomination_explanation::{NominationExplanation, PodSummary};
 use crate::answer::{API_VERSION, Header};
+use crate::model::coverage::{Coverage, State};
 use crate::model::pod::{OwnedField, Pod, PodName};
 use crate::model::want::Want;
 use crate::model::world::{Sourced, World};
+
+/// Default of the API server's `--event-ttl`.
+pub(super) const EVENTS_ARE_KEPT: SignedDuration = SignedDuration::from_hours(1);
 
 /// More claims than a Pod has whose placement hangs on them.
 const MAX_CLAIMS: usize = 8;
@@ -147,6 +151,36 @@ pub(crate) fn choose<'w>(world: &'w World, request: &Request) -> Result<&'w Sour
     }
 }
 
+/// How far back events go: a Pod that is older than they are kept may have a history that nobody can read any more.
+fn expired_history(story: &Story<'_>) -> Option<Coverage> {
+    let about = Want::EventsAbout {
+        namespace: story.pod.name.namespace.clone(),
+        uid: story.pod.uid.clone(),
+    };
+    let oldest = story
+        .events()
+        .iter()
+        .filter_map(|event| event.value.first)
+        .min();
+    let kept = story.age(story.pod.created)? < EVENTS_ARE_KEPT
+        || oldest <= story.pod.created && oldest.is_some();
+    if kept || !story.world.is_complete(&about) {
+        return None;
+    }
+    let since = oldest.map_or_else(
+        || "none is left".to_owned(),
+        |oldest| format!("the oldest that is left is of {oldest}"),
+    );
+    Some(Coverage {
+        source: story.source.to_owned(),
+        subject: "earlier events".to_owned(),
+        state: State::Expired,
+        detail: Some(format!(
+            "the Pod is older than events are kept (an hour by default); {since}"
+        )),
+    })
+}
+
 /// Explains a Pod that is in the World, judged at `now`.
 pub(crate) fn explain(
     world: &World,
@@ -156,6 +190,8 @@ pub(crate) fn explain(
     generated_at: Timestamp,
 ) -> NominationExplanation {
     let story = Story::of(world, pod, now);
+    let mut coverage: Vec<Coverage> = world.coverage().cloned().collect();
+    coverage.extend(expired_history(&story));
     let verdict = verdict::judge(&story);
     let pod = &pod.value;
     NominationExplanation {
@@ -165,7 +201,7 @@ pub(crate) fn explain(
             generated_at,
             now,
             sources: world.sources().cloned().collect(),
-            coverage: world.coverage().cloned().collect(),
+            coverage,
         },
         pod: PodSummary {
             context: request.context.clone(),

@@ -23,6 +23,7 @@ struct Annotation {
     reason: String,
     written_at: Option<String>,
     expires_at: Option<String>,
+    withdrawn_at: Option<String>,
 }
 
 pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
@@ -62,11 +63,15 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
             earlier.until = standing.from;
             found.push(earlier);
         }
+        if standing.decision.is_none() {
+            found.extend(decision.map(|decision| replaced(story, decision, &standing)));
+        }
         found.push(standing);
         return found;
     }
 
     let by_scheduler = owner.is_some_and(|owner| story.is_scheduler(owner));
+    let overwritten = decision.clone().filter(|_| by_scheduler);
     let mut last = match (owner, noted, decision) {
         // An outsider was the last to write; its decision, if it left one, says where.
         (Some(owner), noted, decision) if !by_scheduler => {
@@ -134,9 +139,34 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
     };
     if let Some(last) = &mut last {
         end(story, last, owner.is_some());
+        found.extend(overwritten.map(|decision| replaced(story, decision, last)));
     }
     found.extend(last);
     found
+}
+
+/// An outsider's decision after which somebody else wrote the field; its own entry is gone by then (observed, 1.37.2).
+fn replaced(story: &Story<'_>, decision: Decision, by: &Nomination) -> Nomination {
+    let writer = story
+        .pod
+        .managed_fields
+        .iter()
+        .flatten()
+        .find(|owner| owner.owns(OwnedField::Decision));
+    Nomination {
+        node: Some(decision.node.clone()),
+        kind: NominationKind::External,
+        by: Writer {
+            manager: writer.map(|owner| owner.manager.clone()),
+            user: None,
+            scheduler: None,
+        },
+        from: decision.written_at,
+        until: by.from,
+        ended: Some(Ended::Replaced),
+        ended_by: by.by.scheduler.clone().or(by.by.manager.clone()),
+        decision: Some(decision),
+    }
 }
 
 /// The nomination that the field states.
@@ -197,16 +227,17 @@ fn wrote_decision(story: &Story<'_>, owner: &FieldOwner) -> bool {
 /// How a nomination that no longer stands ended.
 fn end(story: &Story<'_>, last: &mut Nomination, stood_at_binding: bool) {
     let Some(binding) = &story.binding else {
-        let expires = last
-            .decision
-            .as_ref()
-            .and_then(|decision| decision.expires_at);
+        let decision = last.decision.as_ref();
+        let withdrawn = decision.and_then(|decision| decision.withdrawn_at);
         // That the decision's time is past by now does not say who emptied the field, or when.
-        let is_past = expires.is_some_and(|expires| expires <= story.now);
-        last.ended = Some(if is_past {
-            Ended::Expired
-        } else {
-            Ended::Cleared
+        let is_past = decision
+            .and_then(|decision| decision.expires_at)
+            .is_some_and(|expires| expires <= story.now);
+        last.until = withdrawn;
+        last.ended = Some(match withdrawn {
+            Some(_) => Ended::Withdrawn,
+            None if is_past => Ended::Expired,
+            None => Ended::Cleared,
         });
         return;
     };
@@ -239,6 +270,7 @@ pub(super) fn decision(annotation: Option<&str>) -> Option<Decision> {
         reason: read.reason,
         written_at: time(read.written_at),
         expires_at: time(read.expires_at),
+        withdrawn_at: time(read.withdrawn_at),
     })
 }
 

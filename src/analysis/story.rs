@@ -16,6 +16,9 @@ use crate::model::event::Event;
 use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName};
 use crate::model::world::{Sourced, World};
 
+/// Preemptions at different times, after which a Pod that is still pending is said to loop.
+const LOOP_ROUNDS: usize = 3;
+
 /// Reporters whose `Nominated` and `FailedScheduling` events are not a scheduler's.
 const AUTOSCALERS: &[&str] = &["karpenter", "cluster-autoscaler"];
 
@@ -117,6 +120,17 @@ impl<'w> Story<'w> {
             .collect();
         found.sort_by_key(|(event, _)| (event.value.last, event.value.uid.clone()));
         found
+    }
+
+    /// Whether it preempted again and again and is still pending.
+    pub(super) fn preempts_in_a_loop(&self) -> bool {
+        let rounds: BTreeSet<i64> = self
+            .preemptions()
+            .iter()
+            .filter_map(|(event, _)| event.value.first)
+            .map(Timestamp::as_second)
+            .collect();
+        rounds.len() >= LOOP_ROUNDS
     }
 
     /// The managedFields entry that owns `status.nominatedNodeName`: who wrote it last.

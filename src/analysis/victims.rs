@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::story::Story;
 use crate::answer::nomination_explanation::Victim;
-use crate::model::pod::{Pod, Uid};
+use crate::model::pod::{Pod, PodName, Uid};
 use crate::model::want::Want;
 
 /// How long after its due time a victim counts as overdue.
@@ -18,6 +18,8 @@ pub(super) const OVERDUE_AFTER: SignedDuration = SignedDuration::from_secs(10);
 pub(super) const TERMINATING: &str = "victim-terminating";
 pub(super) const OVERDUE: &str = "victim-overdue";
 pub(super) const NOT_A_VICTIM: &str = "not-a-victim";
+/// Its controller made another one on the same node.
+const REPLACED: &str = "victim-replaced";
 const GONE: &str = "victim-gone";
 const NOT_OBSERVED: &str = "victim-not-observed";
 /// Its event says preempted; the object shows no deletion (yet).
@@ -59,7 +61,11 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Victim> {
             deletion_timestamp: None,
             grace_period_seconds: None,
             overdue: false,
-            cause: if gone { GONE } else { NOT_OBSERVED },
+            cause: match (gone, is_replaced(story, &regarding.name, event.value.first)) {
+                (_, true) => REPLACED,
+                (true, false) => GONE,
+                (false, false) => NOT_OBSERVED,
+            },
         });
     }
     // While a nomination stands: everything that terminates on its node may be what it waits for.
@@ -90,6 +96,21 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Victim> {
     }
     victims.sort_by(|a, b| (&a.namespace, &a.name, &a.uid).cmp(&(&b.namespace, &b.name, &b.uid)));
     victims
+}
+
+/// Whether a younger Pod with the victim's name, or with the same generated name, is on a node.
+fn is_replaced(story: &Story<'_>, victim: &PodName, since: Option<Timestamp>) -> bool {
+    let stem = |name: &str| name.rsplit_once('-').map(|(stem, _)| stem.to_owned());
+    let gone = stem(&victim.name);
+    story.world.pods().map(|pod| &pod.value).any(|pod| {
+        let alike = pod.name.name == victim.name
+            || (gone.is_some() && stem(&pod.name.name) == gone && pod.controller.is_some());
+        alike
+            && pod.name.namespace == victim.namespace
+            && pod.node.is_some()
+            && pod.created > since
+            && since.is_some()
+    })
 }
 
 /// The condition that a scheduler sets on a victim before it deletes it (KEP-3329).

@@ -48,6 +48,7 @@ pub(crate) enum VerdictKind {
     Honoured,
     Moved,
     Cleared,
+    Withdrawn,
     Expired,
     Stale,
     Bypassed,
@@ -109,6 +110,7 @@ pub(crate) enum Ended {
     BoundHere,
     BoundElsewhere,
     Cleared,
+    Withdrawn,
     Expired,
     Replaced,
     Deleted,
@@ -150,6 +152,8 @@ pub(crate) struct Decision {
     pub(crate) reason: String,
     pub(crate) written_at: Option<Timestamp>,
     pub(crate) expires_at: Option<Timestamp>,
+    /// When its writer took it back; the record stays where the field is emptied.
+    pub(crate) withdrawn_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -2,15 +2,11 @@
 //!
 //! A real binding leaves no owner of `f:nodeName`; an owner is the creator that set it (observed on 1.37.2).
 
-use jiff::SignedDuration;
-
 use super::Story;
+use crate::analysis::explain::EVENTS_ARE_KEPT;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 use crate::model::pod::OwnedField;
 use crate::model::want::Want;
-
-/// Default of the API server's `--event-ttl`.
-const EVENTS_ARE_KEPT: SignedDuration = SignedDuration::from_hours(1);
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let binding = story.binding.as_ref()?;

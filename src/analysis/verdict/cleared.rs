@@ -33,9 +33,21 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     } else {
         ""
     };
+    let cause = if story.preempts_in_a_loop() {
+        evidence.push(story.evidence(
+            None,
+            format!(
+                "it preempted {} Pods, at different times",
+                story.preemptions().len()
+            ),
+        ));
+        Some("preemption-loop")
+    } else {
+        (last.kind == NominationKind::External).then_some("outside-hint-overwritten")
+    };
     Some(Verdict {
         kind: VerdictKind::Cleared,
-        cause: None,
+        cause,
         certainty: Certainty::Inferred,
         overdue: false,
         summary: format!(

@@ -25,6 +25,7 @@ mod victims_not_observed;
 mod waiting_for_binding;
 mod waiting_for_scheduler;
 mod waiting_for_victims;
+mod withdrawn;
 
 use super::story::Story;
 use crate::answer::nomination_explanation::Verdict;
@@ -53,6 +54,7 @@ const RULES: &[Rule] = &[
     // Gone, gated, our own decisions.
     Rule::new("deleted", deleted::judge),
     Rule::new("gated", gated::judge),
+    Rule::new("withdrawn", withdrawn::judge),
     Rule::new("expired", expired::judge),
     // The field stands.
     Rule::new("node_unusable", node_unusable::judge),

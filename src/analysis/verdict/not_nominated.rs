@@ -48,6 +48,12 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             "volume-binding",
             "It is not nominated now: a node was chosen, and what must be ready before the binding (a volume, a device) was not.".to_owned(),
         )
+    } else if raw.starts_with("minCount") || raw.starts_with("pod group") {
+        (
+            "waiting-for-group",
+            "It is not nominated: its group cannot be placed as a whole, so none of it is."
+                .to_owned(),
+        )
     } else if let Some(event) = predicted {
         // Karpenter's "Nominated" is its own forecast, and reserves nothing with the scheduler.
         evidence.push(story.evidence(event.last, format!("event Nominated of {}: {} (a forecast of an autoscaler, not status.nominatedNodeName)", event.reporter, event.note)));

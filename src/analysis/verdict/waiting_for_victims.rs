@@ -11,6 +11,7 @@ use crate::analysis::victims::{NOT_A_VICTIM, OVERDUE_AFTER};
 use crate::answer::nomination_explanation::{
     Certainty, NominationKind, Verdict, VerdictKind, Victim,
 };
+use crate::model::pod::Uid;
 
 /// The victim's DELETE may come after the nomination.
 const YOUNG: SignedDuration = SignedDuration::from_secs(10);
@@ -102,7 +103,9 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         });
     };
     let overdue = waits.iter().any(|victim| victim.overdue);
+    let looping = story.preempts_in_a_loop();
     let cause = match (preempted.is_empty(), overdue) {
+        _ if looping => "preemption-loop",
         (true, _) => NOT_A_VICTIM,
         (false, true) => crate::analysis::victims::OVERDUE,
         (false, false) => crate::analysis::victims::TERMINATING,
@@ -123,6 +126,24 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
                 victim.namespace, victim.name
             ),
         ));
+    }
+    for victim in &waits {
+        let finalizers = victim
+            .uid
+            .as_ref()
+            .and_then(|uid| story.world.pod(&Uid(uid.clone())))
+            .map(|pod| &pod.value.finalizers);
+        if let Some(finalizers) = finalizers.filter(|finalizers| !finalizers.is_empty()) {
+            evidence.push(story.evidence(
+                None,
+                format!(
+                    "Pod {}/{} is held by finalizers: {}",
+                    victim.namespace,
+                    victim.name,
+                    finalizers.join(", ")
+                ),
+            ));
+        }
     }
     let count = waits.len();
     let pods = if count == 1 {
