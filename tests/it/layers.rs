@@ -150,3 +150,34 @@ fn no_file_grows_without_end() {
         );
     }
 }
+
+/// Causes are a promise to scripts: each word that a rule may answer is in docs/verdicts.md.
+#[test]
+fn every_cause_is_documented() {
+    let documented =
+        fs::read_to_string(root().join("docs/verdicts.md")).expect("docs/verdicts.md is there");
+    let mut found = BTreeSet::new();
+    for (_, path, text) in sources() {
+        let judges = path.starts_with(root().join("src/analysis/verdict"))
+            || path.ends_with("analysis/victims.rs");
+        for line in code(&text).filter(|_| judges) {
+            // Words in quotes: every second part of a line split at them.
+            for word in line.split('"').skip(1).step_by(2) {
+                let kebab = word.contains('-')
+                    && word
+                        .bytes()
+                        .all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+                if kebab {
+                    found.insert(word.to_owned());
+                }
+            }
+        }
+    }
+    assert!(found.len() > 30, "only {} causes were found", found.len());
+    for cause in found {
+        assert!(
+            documented.contains(&format!("`{cause}`")),
+            "{cause:?} is not in docs/verdicts.md"
+        );
+    }
+}

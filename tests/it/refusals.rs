@@ -367,11 +367,17 @@ fn room_that_nobody_came_back_for_is_told_as_such() {
     node["status"]["allocatable"] = json!({"cpu": "4", "pods": "110"});
     let routes = Routes::new()
         .get(POD, Answer::json(&pod(Some("n1"))))
-        .get("/api/v1/namespaces/default/events", Answer::json(&list("EventList")))
+        .get(
+            "/api/v1/namespaces/default/events",
+            Answer::json(&list("EventList")),
+        )
         .get("/api/v1/events", Answer::json(&list("EventList")))
         .get("/api/v1/nodes/n1", Answer::json(&node))
         .get("/api/v1/pods", Answer::json(&list("PodList")));
     let (_server, _folder, kubeconfig) = serve(routes);
     let answer = answer(&explain(&kubeconfig, &["-o", "json"]));
-    assert_eq!((&answer["verdict"]["kind"], &answer["verdict"]["cause"]), (&"Stale".into(), &"not-retried".into()));
+    assert_eq!(
+        (&answer["verdict"]["kind"], &answer["verdict"]["cause"]),
+        (&"Stale".into(), &"not-retried".into())
+    );
 }
