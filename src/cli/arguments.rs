@@ -11,7 +11,8 @@ use crate::block::Block;
 use crate::env::Env;
 use crate::error::{Error, Kind};
 use crate::render::{self, Draw, FORMATS, Style};
-use crate::source::live::{ConnectError, Connection, Live};
+use crate::source::kubeconfig::{ConnectError, Connection, Overrides};
+use crate::source::live::Live;
 use crate::source::offline::OfflineError;
 
 /// Environment variable of a Pod's own API server.
@@ -26,6 +27,48 @@ pub(super) struct ConnectionArgs {
     /// Name of the kubeconfig context to use
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
+    /// Name of the kubeconfig cluster to use
+    #[arg(long, value_name = "NAME")]
+    cluster: Option<String>,
+    /// Name of the kubeconfig user to use
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Address and port of the API server
+    #[arg(short, long, value_name = "URL")]
+    server: Option<String>,
+    /// Name to verify the server's certificate by, instead of the host name
+    #[arg(long, value_name = "NAME")]
+    tls_server_name: Option<String>,
+    /// Do not verify the server's certificate; the connection is then not secure
+    #[arg(long)]
+    insecure_skip_tls_verify: bool,
+    /// Path to the certificate authority's file
+    #[arg(long, value_name = "FILE")]
+    certificate_authority: Option<String>,
+    /// Path to the client certificate's file
+    #[arg(long, value_name = "FILE")]
+    client_certificate: Option<String>,
+    /// Path to the client key's file
+    #[arg(long, value_name = "FILE")]
+    client_key: Option<String>,
+    /// Bearer token for authentication
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    /// User to impersonate
+    #[arg(long = "as", value_name = "USER")]
+    as_user: Option<String>,
+    /// UID to impersonate
+    #[arg(long, value_name = "UID")]
+    as_uid: Option<String>,
+    /// Group to impersonate; may be repeated
+    #[arg(long, value_name = "GROUP")]
+    as_group: Vec<String>,
+    /// Extra of the user to impersonate, KEY=VALUE; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    as_user_extra: Vec<(String, String)>,
+    /// Ask for answers without compression
+    #[arg(long)]
+    disable_compression: bool,
     /// Time to wait for each request, with a unit (1s, 2m); 0 waits for ever
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = request_timeout)]
     request_timeout: RequestTimeout,
@@ -34,6 +77,13 @@ pub(super) struct ConnectionArgs {
 /// Limit of each request; null is none. A type of its own, so that clap does not take it for an optional flag.
 #[derive(Debug, Clone, Copy)]
 struct RequestTimeout(Option<Duration>);
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let pair = text
+        .split_once('=')
+        .ok_or_else(|| "give KEY=VALUE".to_owned())?;
+    Ok((pair.0.to_owned(), pair.1.to_owned()))
+}
 
 fn request_timeout(text: &str) -> Result<RequestTimeout, String> {
     if text == "0" {
@@ -48,6 +98,25 @@ fn request_timeout(text: &str) -> Result<RequestTimeout, String> {
 }
 
 impl ConnectionArgs {
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            cluster: self.cluster.clone(),
+            user: self.user.clone(),
+            server: self.server.clone(),
+            tls_server_name: self.tls_server_name.clone(),
+            insecure_skip_tls_verify: self.insecure_skip_tls_verify,
+            certificate_authority: self.certificate_authority.clone(),
+            client_certificate: self.client_certificate.clone(),
+            client_key: self.client_key.clone(),
+            token: self.token.clone(),
+            as_user: self.as_user.clone(),
+            as_uid: self.as_uid.clone(),
+            as_groups: self.as_group.clone(),
+            as_extra: self.as_user_extra.clone(),
+            disable_compression: self.disable_compression,
+        }
+    }
+
     /// Makes the client of the chosen context; sends nothing.
     pub(super) async fn connect(&self, env: &Env) -> Result<Live, Error> {
         let (kubeconfigs, explicit) = match (&self.kubeconfig, env.variable("KUBECONFIG")) {
@@ -72,6 +141,7 @@ impl ConnectionArgs {
             explicit,
             context: self.context.clone(),
             request_timeout: self.request_timeout.0,
+            overrides: self.overrides(),
         };
         Live::connect(&connection, env.variable(IN_CLUSTER).is_some())
             .await

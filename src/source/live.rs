@@ -1,18 +1,17 @@
-//! The live API server: kubeconfig, requests, and what its refusals mean.
+//! The live API server: requests, and what its refusals mean.
 //!
 //! It only reads (GET). Each request has its own time limit; nothing is retried, so that an answer is quick.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::{Request, StatusCode};
 use jiff::Timestamp;
+use kube::Client;
 use kube::client::Body;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
 use serde::Deserialize;
 
+use super::kubeconfig::{self, ConnectError, Connection};
 use super::{Reply, document};
 use crate::model::coverage::{Source, State};
 use crate::model::fact::{Content, Fact};
@@ -23,36 +22,6 @@ const PAGE: usize = 500;
 
 /// More pages than any list that is asked for here needs.
 const MAX_PAGES: usize = 40;
-
-/// Which cluster, as whom, how long: kubectl's connection flags, resolved.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Connection {
-    /// Files to merge, in the order of KUBECONFIG; one that is missing is skipped unless it was named by flag.
-    pub(crate) kubeconfigs: Vec<PathBuf>,
-    /// The files come from `--kubeconfig` itself.
-    pub(crate) explicit: bool,
-    pub(crate) context: Option<String>,
-    /// Null means no limit.
-    pub(crate) request_timeout: Option<Duration>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ConnectError {
-    #[error("no kubeconfig was found")]
-    NoKubeconfig,
-    #[error("the kubeconfig {0:?} does not exist")]
-    Missing(PathBuf),
-    #[error("the kubeconfig cannot be read")]
-    Kubeconfig(#[source] kube::config::KubeconfigError),
-    #[error("Error in configuration: context was not found for specified context: {0}")]
-    NoContext(String),
-    #[error("the kubeconfig has no current-context")]
-    NoCurrentContext,
-    #[error("the in-cluster configuration cannot be read")]
-    InCluster(#[source] kube::config::InClusterError),
-    #[error("a client cannot be made from the kubeconfig")]
-    Client(#[source] kube::Error),
-}
 
 pub(crate) struct Live {
     client: Client,
@@ -101,33 +70,8 @@ impl Live {
         connection: &Connection,
         in_cluster: bool,
     ) -> Result<Self, ConnectError> {
-        let (mut config, context) = match merge(connection)? {
-            Some(kubeconfig) => {
-                let context = connection
-                    .context
-                    .clone()
-                    .or(kubeconfig.current_context.clone())
-                    .filter(|name| !name.is_empty());
-                let context = context.ok_or(ConnectError::NoCurrentContext)?;
-                if !kubeconfig
-                    .contexts
-                    .iter()
-                    .any(|known| known.name == context)
-                {
-                    return Err(ConnectError::NoContext(context));
-                }
-                let options = KubeConfigOptions {
-                    context: Some(context.clone()),
-                    ..KubeConfigOptions::default()
-                };
-                let config = Config::from_custom_kubeconfig(kubeconfig, &options)
-                    .await
-                    .map_err(ConnectError::Kubeconfig)?;
-                (config, Some(context))
-            }
-            None if in_cluster => (Config::incluster().map_err(ConnectError::InCluster)?, None),
-            None => return Err(ConnectError::NoKubeconfig),
-        };
+        let chosen = kubeconfig::choose(connection, in_cluster).await?;
+        let mut config = chosen.config;
         // kube's own retries are made for controllers: a command would sit on a 503 for minutes.
         config.default_retry = false;
         config.connect_timeout = connection.request_timeout;
@@ -141,7 +85,7 @@ impl Live {
         Ok(Self {
             client,
             server,
-            context,
+            context: chosen.context,
             namespace,
             timeout: connection.request_timeout,
             not_older_than: AtomicU64::new(0),
@@ -441,25 +385,6 @@ fn encode(text: &str) -> String {
             }
             encoded
         })
-}
-
-/// Merges the kubeconfig files as client-go does: the first to say something wins.
-fn merge(connection: &Connection) -> Result<Option<Kubeconfig>, ConnectError> {
-    let mut merged: Option<Kubeconfig> = None;
-    for path in &connection.kubeconfigs {
-        if !path.exists() {
-            if connection.explicit {
-                return Err(ConnectError::Missing(path.clone()));
-            }
-            continue;
-        }
-        let next = Kubeconfig::read_from(path).map_err(ConnectError::Kubeconfig)?;
-        merged = Some(match merged {
-            Some(known) => known.merge(next).map_err(ConnectError::Kubeconfig)?,
-            None => next,
-        });
-    }
-    Ok(merged)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 pub(crate) mod decode;
 mod document;
 pub(crate) mod gather;
+pub(crate) mod kubeconfig;
 pub(crate) mod live;
 pub(crate) mod offline;
 

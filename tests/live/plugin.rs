@@ -1,15 +1,23 @@
 //! Runs the plugin as its users do: through the kubectl of the cluster's minor.
 
 use std::error::Error;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use testkit::Cluster;
 
 use crate::machinery::Check;
 
-pub(crate) const CHECKS: &[(&str, Check)] =
-    &[("the_plugin_behaves_like_kubectl", behaves_like_kubectl)];
+pub(crate) const CHECKS: &[(&str, Check)] = &[
+    (
+        "connection_flags_mean_what_they_mean_to_kubectl",
+        connection_flags,
+    ),
+    ("the_plugin_behaves_like_kubectl", behaves_like_kubectl),
+];
 
 /// What a run left behind.
 #[derive(Debug)]
@@ -25,19 +33,159 @@ pub(crate) fn kubectl(
     user: &str,
     arguments: &[&str],
 ) -> Result<Run, Box<dyn Error>> {
+    with_kubeconfig(cluster, cluster.kubeconfig(user).as_os_str(), arguments)
+}
+
+/// The same with any value of KUBECONFIG.
+fn with_kubeconfig(
+    cluster: &Cluster,
+    kubeconfig: &OsStr,
+    arguments: &[&str],
+) -> Result<Run, Box<dyn Error>> {
     let plugin = Path::new(env!("CARGO_BIN_EXE_kubectl-nominate"));
     let output = Command::new(cluster.kubectl())
         .args(arguments)
         .env_clear()
         .env("HOME", "/nonexistent")
         .env("PATH", plugin.parent().ok_or("the plugin is in no folder")?)
-        .env("KUBECONFIG", cluster.kubeconfig(user))
+        .env("KUBECONFIG", kubeconfig)
         .output()?;
     Ok(Run {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout)?,
         stderr: String::from_utf8(output.stderr)?,
     })
+}
+
+/// The same flags on `kubectl get` and on the plugin reach the same server as the same user: the server's answer tells.
+fn connection_flags(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let view = |user: &str, what: &str| -> Result<String, Box<dyn Error>> {
+        let path = format!("jsonpath={{{what}}}");
+        Ok(kubectl(cluster, user, &["config", "view", "--raw", "-o", &path])?.stdout)
+    };
+    let decoded = |user: &str, what: &str, name: &str| -> Result<String, Box<dyn Error>> {
+        std::fs::write(file(name), STANDARD.decode(view(user, what)?)?)?;
+        Ok(file(name))
+    };
+    let authority = decoded(
+        "viewer",
+        ".clusters[0].cluster.certificate-authority-data",
+        "ca.crt",
+    )?;
+    let certificate = decoded(
+        "admin",
+        ".users[0].user.client-certificate-data",
+        "admin.crt",
+    )?;
+    let key = decoded("admin", ".users[0].user.client-key-data", "admin.key")?;
+    let token = view("viewer", ".users[0].user.token")?;
+    let server = cluster.server().to_owned();
+    let none = file("absent");
+    let lists = format!("{none}:{}:{none}", cluster.kubeconfig("viewer").display());
+    let viewer = cluster.kubeconfig("viewer").display().to_string();
+    let admin = cluster.kubeconfig("admin").display().to_string();
+    let nobody = cluster.kubeconfig("nobody").display().to_string();
+    let alone = [
+        "--server",
+        server.as_str(),
+        "--certificate-authority",
+        authority.as_str(),
+    ];
+
+    let runs: &[(&str, Vec<&str>, &str)] = &[
+        (&lists, vec![], "NotFound"),
+        (
+            &none,
+            [&alone[..], &["--token", &token]].concat(),
+            "NotFound",
+        ),
+        (
+            &none,
+            [&alone[..], &["--token", "wrong"]].concat(),
+            "Unauthorized",
+        ),
+        (
+            &none,
+            [
+                &alone[..],
+                &["--client-certificate", &certificate, "--client-key", &key],
+            ]
+            .concat(),
+            "NotFound",
+        ),
+        (
+            &none,
+            vec![
+                "--server",
+                &server,
+                "--insecure-skip-tls-verify",
+                "--token",
+                &token,
+            ],
+            "NotFound",
+        ),
+        (&nobody, vec!["--token", &token], "NotFound"),
+        (&nobody, vec!["--kubeconfig", &viewer], "NotFound"),
+        (&viewer, vec!["--tls-server-name", "127.0.0.1"], "NotFound"),
+        (&admin, vec!["--as", "nobody"], "User \"nobody\" cannot get"),
+        (
+            &admin,
+            vec!["--as", "nobody", "--as-group", "system:masters"],
+            "NotFound",
+        ),
+        (
+            &admin,
+            vec![
+                "--as",
+                "nobody",
+                "--as-uid",
+                "7",
+                "--as-user-extra",
+                "team=a",
+                "--as-user-extra",
+                "team=b",
+            ],
+            "User \"nobody\" cannot get",
+        ),
+        (&viewer, vec!["--as", "admin"], "cannot impersonate"),
+        (
+            &viewer,
+            vec!["--disable-compression", "--request-timeout", "5s"],
+            "NotFound",
+        ),
+    ];
+    for (kubeconfig, flags, due) in runs {
+        let get = with_kubeconfig(
+            cluster,
+            OsStr::new(kubeconfig),
+            &[&["get", "pod", "absent"], &flags[..]].concat(),
+        )?;
+        let explain = with_kubeconfig(
+            cluster,
+            OsStr::new(kubeconfig),
+            &[&["nominate", "explain", "absent"], &flags[..]].concat(),
+        )?;
+        if !explain.stderr.contains(due) {
+            return Err(format!("{flags:?}: {due} is due, found {explain:?}").into());
+        }
+        same(&(explain.code, &explain.stderr), &(get.code, &get.stderr))
+            .map_err(|error| format!("{flags:?}: {error}"))?;
+    }
+    // Where kubectl does not verify, or would talk to a stranger, neither do we; the words are the TLS library's.
+    for flags in [
+        vec!["--certificate-authority", &certificate],
+        vec!["--tls-server-name", "other.example"],
+    ] {
+        let explain = with_kubeconfig(
+            cluster,
+            OsStr::new(&viewer),
+            &[&["nominate", "explain", "absent"], &flags[..]].concat(),
+        )?;
+        expect(&explain, 1, "Unable to connect to the server")?;
+    }
+    Ok(())
 }
 
 /// Errors and their codes come through kubectl, in the words that kubectl itself uses.
