@@ -2,7 +2,7 @@
 
 MINORS := $(notdir $(wildcard testkit/go/*))
 
-.PHONY: demo test check unit live lint deny control-planes
+.PHONY: demo test tools lint deny control-planes record
 
 # The main job on sample files. Needs only Rust.
 demo:
@@ -13,7 +13,6 @@ test: tools lint control-planes
 	cargo test --locked --workspace
 
 # What a new machine lacks; Debian packages where we may install them.
-.PHONY: tools
 tools:
 	@command -v cargo >/dev/null || { echo "error: cargo is missing; install Rust 1.95 with rustup"; exit 1; }
 	@missing=""; \
@@ -38,3 +37,7 @@ control-planes:
 	@if command -v go >/dev/null && [ "$$(id -u)" = 0 ] && [ "$$(uname)" = Linux ]; then \
 	  cargo run --locked --quiet -p testkit --bin testkit-build -- $(MINORS); \
 	else echo "note: real control planes need Linux, root and Go; their tests will be ignored"; fi
+
+# Plays every scenario on every minor and writes what the servers answered to tests/recorded/.
+record: control-planes
+	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- scenario

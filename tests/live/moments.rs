@@ -2,15 +2,24 @@
 //!
 //! What is looked at is in [`at_moment`] and nowhere else.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a recording is asked for by the environment, and made of files"
+)]
+
 use std::error::Error;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use testkit::Cluster;
 use testkit::collect::collect;
+use testkit::normalise::Machine;
 use testkit::scenario::{Moment, Observer, Scenario, Step};
 
 use crate::{clusters, expected};
+
+/// Environment variable that makes `make record` of this test.
+const RECORD: &str = "KUBE_PLACEMENT_RECORD";
 
 /// Plays one scenario.
 pub(crate) fn play(cluster: &Cluster, scenario: &Scenario) -> Result<(), Box<dyn Error>> {
@@ -43,18 +52,48 @@ impl Observer for Eyes {
     }
 }
 
-/// Looks at one moment: what the servers answer is written into a folder and has to be there.
+/// Looks at one moment: what the servers answer is written into a folder, has to be there, and is explained.
 async fn at_moment(
     cluster: &Cluster,
     moment: Moment<'_>,
     folder: PathBuf,
 ) -> Result<(), Box<dyn Error>> {
     let files = collect(cluster, moment.namespace, moment.pod, &folder).await?;
-    expected::check(cluster, &moment, &folder)?;
-    for file in files {
-        if fs::metadata(&file)?.len() == 0 {
+    for file in &files {
+        if fs::metadata(file)?.len() == 0 {
             return Err(format!("{} is empty", file.display()).into());
         }
+    }
+    expected::check(cluster, &moment, &folder)?;
+    if std::env::var_os(RECORD).is_some() {
+        record(cluster, &files, &folder)?;
+    }
+    Ok(())
+}
+
+/// Copies a moment to where the plain tests read it, with the machine taken out. The audit log stays out: it is large.
+fn record(cluster: &Cluster, files: &[PathBuf], folder: &Path) -> Result<(), Box<dyn Error>> {
+    let nodes = fs::read_to_string(folder.join("nodes.json"))?;
+    let machine = Machine::from_nodes(&nodes)?;
+    let inside = folder.strip_prefix(clusters::folder(cluster.minor()))?;
+    let place = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/recorded")
+        .join(cluster.minor())
+        .join(inside);
+    fs::create_dir_all(&place)?;
+    for file in files.iter().filter(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "json")
+    }) {
+        let name = file.file_name().ok_or("a collected file has no name")?;
+        // The other Pods of the namespace are in the list already.
+        if name.to_string_lossy().starts_with("pod-") {
+            continue;
+        }
+        fs::write(
+            place.join(name),
+            machine.normalise(&fs::read_to_string(file)?),
+        )?;
     }
     Ok(())
 }
