@@ -10,8 +10,12 @@ use crate::answer::nomination_explanation::{NominationExplanation, PodSummary};
 use crate::answer::{API_VERSION, Header};
 use crate::model::coverage::{Coverage, State};
 use crate::model::pod::{OwnedField, Pod, PodName};
+use crate::model::version::Minor;
 use crate::model::want::Want;
 use crate::model::world::{Sourced, World};
+
+/// The first minor whose API server empties the field with the binding, so that the owner's entry stays behind.
+pub(super) const LEAVES_A_TRACE: Minor = Minor(35);
 
 /// Default of the API server's `--event-ttl`.
 pub(super) const EVENTS_ARE_KEPT: SignedDuration = SignedDuration::from_hours(1);
@@ -78,8 +82,14 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
     match (&pod.node, &pod.nominated_node) {
         // Bound: only the victims' events tell where a scheduler's nomination pointed.
         (Some(_), _) => {
-            if nominated_before {
+            let traceless = world
+                .version()
+                .is_some_and(|version| version < LEAVES_A_TRACE);
+            if nominated_before || traceless {
                 wants.insert(Want::PreemptedEvents);
+            } else if pod.managed_fields.is_some() {
+                // No owner means that none stood, unless the version leaves no trace.
+                wants.insert(Want::ServerVersion);
             }
         }
         (None, Some(node)) => {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::explain::LEAVES_A_TRACE;
 use super::preempted_note::{self, PreemptedNote, Preemptor};
 use super::{explain, message, nominations, timeline, victims};
 use crate::answer::nomination_explanation::{
@@ -14,6 +15,7 @@ use crate::answer::nomination_explanation::{
 use crate::model::claim::Claim;
 use crate::model::event::Event;
 use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName};
+use crate::model::version::Minor;
 use crate::model::world::{Sourced, World};
 
 /// Preemptions at different times, after which a Pod that is still pending is said to loop.
@@ -120,6 +122,13 @@ impl<'w> Story<'w> {
             .collect();
         found.sort_by_key(|(event, _)| (event.value.last, event.value.uid.clone()));
         found
+    }
+
+    /// The server's version, if it leaves no trace of a nomination on a bound Pod (before 1.35).
+    pub(super) fn traceless(&self) -> Option<Minor> {
+        self.world
+            .version()
+            .filter(|version| *version < LEAVES_A_TRACE)
     }
 
     /// Whether it preempted again and again and is still pending.

@@ -21,6 +21,7 @@ mod not_nominated;
 mod nothing_in_progress;
 mod prebind_timeout;
 mod refused_by_kubelet;
+mod trace_wiped;
 mod victims_not_observed;
 mod waiting_for_binding;
 mod waiting_for_scheduler;
@@ -50,6 +51,7 @@ const RULES: &[Rule] = &[
     Rule::new("moved", moved::judge),
     Rule::new("node_not_recorded", node_not_recorded::judge),
     Rule::new("managed_fields_stripped", managed_fields_stripped::judge),
+    Rule::new("trace_wiped", trace_wiped::judge),
     Rule::new("bound_unnominated", bound_unnominated::judge),
     // Gone, gated, our own decisions.
     Rule::new("deleted", deleted::judge),
