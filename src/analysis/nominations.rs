@@ -241,7 +241,7 @@ fn end(story: &Story<'_>, last: &mut Nomination, stood_at_binding: bool) {
         });
         return;
     };
-    if !stood_at_binding {
+    if !stood_at_binding && story.traceless().is_none() {
         // Without the owner's entry it was taken back before; when and by whom is not recorded.
         last.ended = Some(Ended::Cleared);
         return;

@@ -2,16 +2,13 @@
 //! field and its owner's entry (KEP-5278; gate `ClearingNominatedNodeNameAfterBinding`, on from 1.35).
 
 use super::Story;
-use crate::analysis::explain::{EVENTS_ARE_KEPT, LEAVES_A_TRACE};
+use crate::analysis::explain::EVENTS_ARE_KEPT;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 use crate::model::want::Want;
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let binding = story.binding.as_ref()?;
-    let version = story
-        .world
-        .version()
-        .filter(|version| *version < LEAVES_A_TRACE)?;
+    let version = story.traceless()?;
     // A young Pod's preemption would still be told by an event on a victim.
     let young = story
         .age(story.pod.created)
