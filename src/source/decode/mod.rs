@@ -116,29 +116,17 @@ fn amounts(map: Option<&BTreeMap<String, Amount>>) -> Resources {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry;
     use proptest::prelude::*;
 
     #[test]
     fn every_file_has_its_line() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/source/decode");
-        let mut files: Vec<String> = std::fs::read_dir(folder)
-            .expect("the folder is there")
-            .map(|entry| {
-                entry
-                    .expect("it can be listed")
-                    .file_name()
-                    .to_string_lossy()
-                    .replace(".rs", "")
-            })
-            .filter(|name| name != "mod")
-            .collect();
-        files.sort();
-        let mut listed: Vec<String> = DECODERS
+        let kinds: Vec<String> = DECODERS
             .iter()
             .map(|decoder| decoder.kind.to_lowercase())
             .collect();
-        listed.dedup();
-        assert_eq!(files, listed, "a decoder is a file and a line, sorted");
+        let files = registry::files("source/decode", &["mod"]);
+        assert_eq!(files, registry::names(kinds.iter().map(String::as_str)));
     }
 
     #[test]
