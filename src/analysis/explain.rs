@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::story::Story;
+use super::story::{Story, preemptions_for};
 use super::{room, verdict};
 use crate::answer::nomination_explanation::{NominationExplanation, PodSummary};
 use crate::answer::{API_VERSION, Header};
@@ -85,9 +85,14 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
             let traceless = world
                 .version()
                 .is_some_and(|version| version < LEAVES_A_TRACE);
-            if nominated_before || traceless {
+            let failed_before = world.events().any(|event| {
+                event.value.is_about(&pod.uid) && event.value.reason == "FailedScheduling"
+            });
+            // A nomination that was cleared before the binding has no owner; only a Pod that failed before can have had one.
+            if nominated_before || traceless || failed_before {
                 wants.insert(Want::PreemptedEvents);
-            } else if pod.managed_fields.is_some() {
+            }
+            if !nominated_before && pod.managed_fields.is_some() {
                 // No owner means that none stood, unless the version leaves no trace.
                 wants.insert(Want::ServerVersion);
             }
@@ -106,6 +111,15 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
         (None, None) if reason == Some("Unschedulable") => {
             wants.insert(Want::PreemptedEvents);
             wants.insert(Want::NominatedPods);
+            // Where it preempted before: whether those victims are gone, and what became of the node.
+            let noted = preemptions_for(world, &pod.uid)
+                .pop()
+                .and_then(|(_, note)| note.node);
+            wants.extend(
+                noted
+                    .into_iter()
+                    .flat_map(|node| [Want::PodsOnNode(node.clone()), Want::Node(node)]),
+            );
             for node in reserved_nodes(world, pod)
                 .into_iter()
                 .take(MAX_RESERVED_NODES)

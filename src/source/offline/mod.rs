@@ -192,7 +192,19 @@ impl Collected {
                     absent("Pod of this name")
                 }
             }
-            Want::EventsAbout { .. } | Want::PreemptedEvents => {
+            Want::PreemptedEvents => {
+                if listed("Event") || contents().any(|content| matches!(content, Content::Event(_)))
+                {
+                    // A list does not say whether it was taken of all namespaces, and a victim may be in any.
+                    (
+                        State::Partial,
+                        Some("only events of the input's namespaces are known".to_owned()),
+                    )
+                } else {
+                    absent("Events")
+                }
+            }
+            Want::EventsAbout { .. } => {
                 if listed("Event") || contents().any(|content| matches!(content, Content::Event(_)))
                 {
                     (State::Complete, None)
