@@ -17,7 +17,7 @@ pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
     let mut evidence = Vec::new();
     let by = match (last.kind, &last.by.scheduler, &last.by.manager) {
         (NominationKind::Preemption, Some(scheduler), _) => {
-            format!("by {scheduler}, which preempted for it,")
+            format!("by {scheduler} (which preempted Pods there)")
         }
         (_, Some(scheduler), _) => format!("by {scheduler}"),
         (_, None, Some(manager)) => format!("by a writer that calls itself {manager:?}"),
