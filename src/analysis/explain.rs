@@ -9,7 +9,7 @@ use super::{room, verdict};
 use crate::answer::nomination_explanation::{NominationExplanation, PodSummary};
 use crate::answer::{API_VERSION, Header};
 use crate::model::coverage::{Coverage, State};
-use crate::model::pod::{OwnedField, Pod, PodName};
+use crate::model::pod::{OwnedField, Pod, PodName, Uid};
 use crate::model::want::Want;
 use crate::model::world::{Sourced, World};
 
@@ -107,6 +107,31 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
         (None, None) => {}
     }
     wants
+}
+
+/// Every read that [`wants`] may come to, the most needed first; an empty name stands for any.
+pub(crate) fn possible(request: &Request) -> Vec<Want> {
+    let namespace = request.namespace.clone().unwrap_or_default();
+    let any = String::new;
+    vec![
+        Want::Pod(PodName {
+            namespace: namespace.clone(),
+            name: request.name.clone(),
+        }),
+        Want::EventsAbout {
+            namespace: namespace.clone(),
+            uid: Uid(any()),
+        },
+        Want::Node(any()),
+        Want::PodsOnNode(any()),
+        Want::NominatedPods,
+        Want::PreemptedEvents,
+        Want::Claim(PodName {
+            namespace,
+            name: any(),
+        }),
+        Want::ServerVersion,
+    ]
 }
 
 /// Nodes on which other Pods' nominations reserve room against this one.

@@ -2,6 +2,7 @@
 //!
 //! No client, no clock, no environment, nothing async. The order of facts never matters here.
 
+pub(crate) mod access;
 pub(crate) mod explain;
 mod message;
 mod nominations;

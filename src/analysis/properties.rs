@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use proptest::prelude::*;
 
+use super::access::questions;
 use super::explain::{Request, choose, explain, wants};
 use crate::answer::nomination_explanation::{NominationExplanation, VerdictKind};
+use crate::model::access::Right;
 use crate::model::coverage::State;
 use crate::model::event::{Event, Regarding};
 use crate::model::fact::{Content, Fact};
@@ -325,5 +327,22 @@ proptest! {
         world.answer(Want::Pod(name("web")), State::Complete);
         let open: Vec<Want> = wants(&world, &request).into_iter().filter(|want| !world.is_answered(want)).collect();
         prop_assert_eq!(open, Vec::<Want>::new(), "a World that was read whole wants nothing more");
+    }
+
+    #[test]
+    fn nothing_is_wanted_that_show_access_does_not_list(facts in facts(), claims in 0_usize..3) {
+        let request = Request { name: "web".to_owned(), namespace: Some("shop".to_owned()), context: None };
+        let mut world = World::default();
+        let listed: Vec<Right> = questions(&request).into_iter().flat_map(|question| question.rights).collect();
+        for mut fact in facts {
+            if let Content::Pod(pod) = &mut fact.content {
+                pod.claims = vec!["data".to_owned(); claims];
+            }
+            world.fold(fact);
+        }
+        for right in wants(&world, &request).iter().flat_map(Want::rights) {
+            let any = Right { name: None, ..right.clone() };
+            prop_assert!(listed.contains(&right) || listed.contains(&any), "{right:?}");
+        }
     }
 }

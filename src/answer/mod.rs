@@ -2,6 +2,7 @@
 //!
 //! An answer holds results; it must not compute them. Every key is always there.
 
+pub(crate) mod access_report;
 pub(crate) mod nomination_explanation;
 
 use jiff::Timestamp;

@@ -16,6 +16,7 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
         "connection_flags_mean_what_they_mean_to_kubectl",
         connection_flags,
     ),
+    ("show_access_says_what_kubectl_auth_can_i_says", show_access),
     ("the_plugin_behaves_like_kubectl", behaves_like_kubectl),
 ];
 
@@ -231,6 +232,46 @@ fn behaves_like_kubectl(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
         &format!("kubectl-nominate v{}\n", env!("CARGO_PKG_VERSION")),
     )?;
     same(&version.code, &Some(0))
+}
+
+/// The rights of a limited user, as kubectl's own question has them.
+fn show_access(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
+    for user in ["nobody", "pods-only", "viewer"] {
+        let run = kubectl(
+            cluster,
+            user,
+            &[
+                "nominate",
+                "explain",
+                "absent",
+                "--show-access",
+                "-o",
+                "json",
+            ],
+        )?;
+        same(&(run.code, run.stderr.as_str()), &(Some(0), ""))?;
+        let report: serde_json::Value = serde_json::from_str(&run.stdout)?;
+        let rights = report["rights"].as_array().ok_or("no list of rights")?;
+        for right in rights {
+            let word = |key: &str| right[key].as_str().unwrap_or_default();
+            let mut resource = word("resource").to_owned();
+            if !word("group").is_empty() {
+                resource = format!("{resource}.{}", word("group"));
+            }
+            if !word("name").is_empty() {
+                resource = format!("{resource}/{}", word("name"));
+            }
+            let mut question = vec!["auth", "can-i", word("verb"), &resource];
+            if word("namespace").is_empty() && !resource.starts_with('/') {
+                question.push("-A");
+            }
+            let due = kubectl(cluster, user, &question)?;
+            same(&due.stdout.starts_with("yes"), &(word("allowed") == "Yes"))
+                .map_err(|error| format!("{user}: {question:?}: {error}: {right}"))?;
+        }
+        same(&(rights.len() >= 7), &true)?;
+    }
+    Ok(())
 }
 
 fn expect(run: &Run, code: i32, first: &str) -> Result<(), Box<dyn Error>> {

@@ -1,17 +1,23 @@
 //! `kubectl nominate explain`: one Pod's nomination, binding and verdict.
 
+use std::collections::BTreeMap;
+
 use clap::ValueEnum;
 
+use crate::analysis::access;
 use crate::analysis::explain::{self, NoPod, Request};
+use crate::answer::access_report;
 use crate::answer::nomination_explanation::{Severity, Verdict, view};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs, offline_error};
 use crate::env::Env;
 use crate::error::{Error, Kind, exit};
+use crate::model::access::{Permission, Right};
 use crate::model::coverage::State;
 use crate::model::pod::PodName;
 use crate::model::want::Want;
 use crate::model::world::World;
 use crate::source::gather::gather;
+use crate::source::live::Live;
 use crate::source::{Origin, offline};
 
 const EXAMPLES: &str = "
@@ -21,6 +27,9 @@ Examples:
 
   # Explain a Pod of another namespace, as data
   kubectl nominate explain pod/web-0 -n shop -o json
+
+  # List what would be read, and whether you may
+  kubectl nominate explain web-0 --show-access
 
   # Explain from what somebody else collected
   kubectl get pods,nodes,events -A -o json --show-managed-fields > all.json
@@ -44,6 +53,9 @@ pub(super) struct ExplainArgs {
     /// Exit with 3 or 4 if the verdict is an error, or at least a warning
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "never")]
     fail_on: FailOn,
+    /// Only list what would be read, why, and whether you may; asks the server, reads nothing
+    #[arg(long, conflicts_with_all = ["from", "now"])]
+    show_access: bool,
     #[command(flatten)]
     connection: ConnectionArgs,
     #[command(flatten)]
@@ -84,6 +96,9 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
         .map_err(|error| {
             Error::new(Kind::Internal, "the runtime cannot be started").because(&error)
         })?;
+    if args.show_access {
+        return runtime.block_on(show_access(args, env));
+    }
     let (origins, request) = runtime.block_on(open(args, env))?;
 
     // Gather.
@@ -104,19 +119,43 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
     Ok(exit_code(&answer.verdict, args.fail_on))
 }
 
+/// Asks for each right by a review of its own; nothing else is sent.
+async fn show_access(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
+    let (live, request) = connect(args, env).await?;
+    let questions = access::questions(&request);
+    let rights: Vec<Right> = questions
+        .iter()
+        .flat_map(|question| question.rights.clone())
+        .collect();
+    let permissions: BTreeMap<Right, Permission> = live.review(&rights).await;
+
+    let generated_at = (env.now)();
+    let answer = access::report(&questions, &permissions, live.source(), generated_at);
+    args.output.show(&answer, access_report::view, env)?;
+    Ok(if answer.is_unanswered() {
+        exit::INCOMPLETE
+    } else {
+        exit::DONE
+    })
+}
+
+async fn connect(args: &ExplainArgs, env: &mut Env) -> Result<(Live, Request), Error> {
+    let live = args.connection.connect(env).await?;
+    let namespace = args
+        .namespace
+        .clone()
+        .unwrap_or_else(|| live.namespace().to_owned());
+    let request = Request {
+        name: args.pod.clone(),
+        namespace: Some(namespace),
+        context: live.context().map(str::to_owned),
+    };
+    Ok((live, request))
+}
+
 async fn open(args: &ExplainArgs, env: &mut Env) -> Result<(Vec<Origin>, Request), Error> {
-    let name = args.pod.clone();
     if args.input.from.is_empty() {
-        let live = args.connection.connect(env).await?;
-        let namespace = args
-            .namespace
-            .clone()
-            .unwrap_or_else(|| live.namespace().to_owned());
-        let request = Request {
-            name,
-            namespace: Some(namespace),
-            context: live.context().map(str::to_owned),
-        };
+        let (live, request) = connect(args, env).await?;
         return Ok((vec![Origin::Live(Box::new(live))], request));
     }
     let mut origins = Vec::new();
@@ -128,7 +167,7 @@ async fn open(args: &ExplainArgs, env: &mut Env) -> Result<(Vec<Origin>, Request
     Ok((
         origins,
         Request {
-            name,
+            name: args.pod.clone(),
             namespace: args.namespace.clone(),
             context: None,
         },

@@ -256,6 +256,7 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
             .into_iter()
             .filter_map(|volume| volume.persistent_volume_claim)
             .map(|claim| claim.claim_name)
+            .filter(|name| !name.is_empty())
             .collect(),
         phase: filled(status.phase),
         reason: filled(status.reason),
