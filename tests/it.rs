@@ -8,4 +8,5 @@ mod it {
     mod readme;
     mod recorded;
     mod refusals;
+    mod several;
 }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::explain::{self, Request};
+use super::explain;
+use super::select::Request;
 use crate::answer::access_report::{AccessReport, AccessRight};
 use crate::answer::{API_VERSION, Header};
 use crate::model::access::{Allowed, Permission, Right};

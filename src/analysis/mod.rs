@@ -10,6 +10,7 @@ mod preempted_note;
 #[cfg(test)]
 mod properties;
 mod room;
+pub(crate) mod select;
 mod story;
 mod timeline;
 mod verdict;

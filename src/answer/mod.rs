@@ -4,6 +4,7 @@
 
 pub(crate) mod access_report;
 pub(crate) mod nomination_explanation;
+pub(crate) mod nomination_explanation_list;
 
 use jiff::Timestamp;
 use serde::Serialize;

@@ -32,7 +32,7 @@ pub(crate) struct Permission {
 }
 
 impl Right {
-    /// GET of one object; an empty name stands for any, as in a review.
+    /// GET of one object; an empty name or namespace stands for any, as in a review.
     pub(crate) fn get(
         group: &'static str,
         resource: &'static str,
@@ -43,8 +43,10 @@ impl Right {
             verb: "get",
             group,
             resource,
-            namespace: namespace.map(str::to_owned),
-            name: (!name.is_empty()).then(|| name.to_owned()),
+            namespace: namespace.filter(|name| !name.is_empty()).map(str::to_owned),
+            name: Some(name)
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned),
         }
     }
 

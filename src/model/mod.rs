@@ -10,6 +10,8 @@ pub(crate) mod fact;
 pub(crate) mod node;
 pub(crate) mod pod;
 pub(crate) mod quantity;
+pub(crate) mod selector;
 pub(crate) mod version;
 pub(crate) mod want;
+pub(crate) mod workload;
 pub(crate) mod world;

@@ -5,18 +5,16 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::stream::{self, StreamExt};
 use http::Request;
 use kube::client::Body;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::live::Live;
+use super::live::{AT_ONCE, Live};
 use crate::model::access::{Allowed, Permission, Right};
 
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-
-/// Reviews under way at a time.
-const AT_ONCE: usize = 8;
 
 #[derive(Deserialize)]
 struct Review {
@@ -38,14 +36,11 @@ struct Status {
 impl Live {
     /// What the server says of each right.
     pub(crate) async fn review(&self, rights: &[Right]) -> BTreeMap<Right, Permission> {
-        let mut permissions = BTreeMap::new();
-        for some in rights.chunks(AT_ONCE) {
-            let reviews = some
-                .iter()
-                .map(async |right| (right.clone(), self.review_one(right).await));
-            permissions.extend(futures_util::future::join_all(reviews).await);
-        }
-        permissions
+        stream::iter(rights)
+            .map(async |right| (right.clone(), self.review_one(right).await))
+            .buffered(AT_ONCE)
+            .collect()
+            .await
     }
 
     async fn review_one(&self, right: &Right) -> Permission {

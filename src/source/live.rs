@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures_util::stream::{self, StreamExt};
 use http::{Request, StatusCode};
 use jiff::Timestamp;
 use kube::Client;
@@ -20,6 +21,9 @@ use crate::model::want::Want;
 
 /// Items a page, as kubectl's `--chunk-size`.
 const PAGE: usize = 500;
+
+/// Requests under way at a time.
+pub(super) const AT_ONCE: usize = 16;
 
 /// More pages than any list that is asked for here needs.
 const MAX_PAGES: usize = 40;
@@ -109,9 +113,13 @@ impl Live {
         }
     }
 
-    /// Sends the requests of one round together.
+    /// Sends the requests of one round together, a bounded number at a time.
     pub(super) async fn ask(&self, wants: &[Want]) -> Vec<Reply> {
-        futures_util::future::join_all(wants.iter().map(|want| self.ask_one(want))).await
+        stream::iter(wants)
+            .map(|want| self.ask_one(want))
+            .buffered(AT_ONCE)
+            .collect()
+            .await
     }
 
     async fn ask_one(&self, want: &Want) -> Reply {
@@ -131,7 +139,7 @@ impl Live {
             // The server answered in full: there is no such Node.
             reply.state = State::Complete;
         }
-        if let Want::Pod(_) = want {
+        if let Want::Pod(_) | Want::Pods { .. } | Want::PodOfUid { .. } = want {
             for fact in &reply.facts {
                 if let Content::Pod(pod) = &fact.content {
                     self.not_older_than.fetch_max(
@@ -170,12 +178,16 @@ impl Live {
             };
             reply.clock = reply.clock.max(page.clock);
             let reading = document::read(&page.bytes);
-            reply
-                .facts
-                .extend(reading.contents.into_iter().map(|content| Fact {
-                    source: source.clone(),
-                    content,
-                }));
+            reply.facts.extend(
+                reading
+                    .contents
+                    .into_iter()
+                    .filter(|content| keeps(want, content))
+                    .map(|content| Fact {
+                        source: source.clone(),
+                        content,
+                    }),
+            );
             if !reading.faults.is_empty() {
                 reply.state = if reply.facts.is_empty() {
                     State::Unreadable
@@ -341,7 +353,27 @@ fn path(want: &Want, right: &Right) -> String {
         "involvedObject"
     };
     let query = match want {
-        Want::Pod(_) | Want::Node(_) | Want::Claim(_) | Want::ServerVersion => String::new(),
+        Want::Pod(_)
+        | Want::Workload(..)
+        | Want::Node(_)
+        | Want::Claim(_)
+        | Want::ServerVersion => String::new(),
+        Want::Pods { labels, fields, .. } => {
+            let of = |name: &str, selector: String| {
+                if selector.is_empty() {
+                    selector
+                } else {
+                    format!("{name}={}&", encode(&selector))
+                }
+            };
+            let labels = of("labelSelector", labels.to_string());
+            let fields = of("fieldSelector", fields.to_string());
+            format!("?{labels}{fields}limit={PAGE}")
+        }
+        Want::PodOfUid { .. } => format!("?limit={PAGE}"),
+        Want::EventsAboutPods { .. } => {
+            format!("?fieldSelector={about}.kind%3DPod&limit={PAGE}")
+        }
         Want::EventsAbout { uid, .. } => {
             format!(
                 "?fieldSelector={about}.uid%3D{}&limit={PAGE}",
@@ -358,6 +390,14 @@ fn path(want: &Want, right: &Right) -> String {
         }
     };
     place(right) + &query
+}
+
+/// Whether an object is what was asked for: the server cannot select by every question.
+fn keeps(want: &Want, content: &Content) -> bool {
+    match (want, content) {
+        (Want::PodOfUid { uid, .. }, Content::Pod(pod)) => pod.uid == *uid,
+        _ => true,
+    }
 }
 
 /// Where the objects of a right are.
