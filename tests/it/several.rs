@@ -381,3 +381,104 @@ fn an_items_coverage_is_its_own() {
     }
     assert!(subjects(&answer).len() > 5);
 }
+
+/// An event about a Pod.
+fn event(name: &str, uid: &str) -> Value {
+    json!({"metadata": {"name": "e", "namespace": "shop", "uid": "e"}, "reason": "FailedScheduling", "type": "Warning",
+        "message": "0/1 nodes are available: 1 Insufficient cpu.", "reportingComponent": "default-scheduler",
+        "eventTime": "2026-11-30T08:00:01.000000Z", "involvedObject": {"kind": "Pod", "name": name, "namespace": "shop", "uid": uid}})
+}
+
+#[test]
+fn a_uid_is_found_by_its_events_with_no_more_rights_than_an_explanation_needs() {
+    let routes = quiet()
+        .get(EVENTS, list("Event", &[event("a", "u-a")]))
+        .get(
+            &format!("{PODS}/a"),
+            Answer::json(&pod("a", None, Some("n1"))),
+        );
+    let (run, requests) = explain(routes, &["--uid", "u-a", "-n", "shop", "-o", "json"]);
+    let answer: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    assert_eq!(
+        (&answer["kind"], &answer["pod"]["name"]),
+        (&"NominationExplanation".into(), &"a".into())
+    );
+    assert_eq!(
+        requests[..2],
+        [
+            format!("{EVENTS}?fieldSelector=involvedObject.uid%3Du-a&limit=500"),
+            format!("{PODS}/a")
+        ]
+    );
+    let events = requests
+        .iter()
+        .filter(|request| request.starts_with(EVENTS));
+    assert_eq!(events.count(), 1, "{requests:?}");
+}
+
+#[test]
+fn a_uid_without_events_is_looked_for_in_the_list() {
+    let pods = [pod("a", Some("n1"), None), pod("b", Some("n1"), None)];
+    let routes = || {
+        quiet()
+            .get(PODS, list("Pod", &pods))
+            .get("/api/v1/pods", list("Pod", &pods))
+    };
+    for scope in [&["-n", "shop"][..], &["-A"]] {
+        let arguments = [&["--uid", "u-b", "-o", "json"], scope].concat();
+        let (run, _) = explain(routes(), &arguments);
+        let answer: Value = serde_json::from_str(&run.stdout).expect("JSON");
+        assert_eq!(answer["pod"]["name"], "b", "{}", run.stderr);
+    }
+    let (run, _) = explain(routes(), &["--uid", "u-x", "-n", "shop"]);
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (
+            Some(1),
+            "error: pods with UID \"u-x\" not found in namespace \"shop\"\n"
+        )
+    );
+}
+
+#[test]
+fn a_uid_whose_name_was_used_again_is_gone() {
+    let routes = quiet()
+        .get(EVENTS, list("Event", &[event("a", "u-old")]))
+        .get(
+            &format!("{PODS}/a"),
+            Answer::json(&pod("a", Some("n1"), None)),
+        );
+    let (run, _) = explain(routes, &["--uid", "u-old", "-n", "shop"]);
+    let told = "\
+error: the Pod of this UID is gone; another Pod is now named \"a\"
+hint: explain that one with: kubectl nominate explain a -n shop
+";
+    assert_eq!((run.code, run.stderr.as_str()), (Some(1), told));
+}
+
+#[test]
+fn a_uid_is_found_in_files_too() {
+    let uid = "3982b3b0-1ba7-4fa9-adbc-4beddb02646a";
+    let run = nominate(&[
+        "explain",
+        "--uid",
+        uid,
+        "--from",
+        "examples/preemption",
+        "-o",
+        "json",
+    ]);
+    let answer: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    assert_eq!(
+        (&answer["pod"]["name"], &answer["pod"]["uid"]),
+        (&"hi".into(), &uid.into())
+    );
+    let run = nominate(&["explain", "--uid", "u-x", "--from", "examples/preemption"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr
+            .starts_with("error: pods with UID \"u-x\" not found in the input\n"),
+        "{}",
+        run.stderr
+    );
+}
