@@ -84,6 +84,11 @@ pub(crate) enum Block {
         columns: Vec<Column>,
         rows: Vec<Vec<Text>>,
     },
+    /// A row a line whatever the width, as `kubectl get` has them: they are for grep and awk, too.
+    Rows {
+        columns: Vec<Column>,
+        rows: Vec<Vec<Text>>,
+    },
     Timeline(Vec<Moment>),
     Findings(Vec<Finding>),
     Notes(Vec<String>),

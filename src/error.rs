@@ -11,6 +11,15 @@ pub(crate) mod exit {
     pub(crate) const WARNING: u8 = 4;
     pub(crate) const INCOMPLETE: u8 = 5;
 
+    /// The order in which they count where several apply.
+    const ORDER: [u8; 8] = [USAGE, FAILURE, 7, 6, FINDING, INCOMPLETE, WARNING, DONE];
+
+    /// The one that counts of several.
+    pub(crate) fn first(codes: impl IntoIterator<Item = u8>) -> u8 {
+        let rank = |code: &u8| ORDER.iter().position(|known| known == code);
+        codes.into_iter().min_by_key(rank).unwrap_or(DONE)
+    }
+
     /// Text of `--help`.
     pub(crate) const HELP: &str = "\
 Exit codes:

@@ -1,12 +1,14 @@
-//! `nominate explain`: what to read for one Pod, and the explanation of what was read.
+//! `nominate explain`: what to read for each Pod, and the explanation of what was read.
 
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::story::{Story, preemptions_for};
+use super::select::{self, Request};
+use super::story::{self, Story, preemptions_for};
 use super::{room, verdict};
-use crate::answer::nomination_explanation::{NominationExplanation, PodSummary};
+use crate::answer::nomination_explanation::{NominationExplanation, PodSummary, Severity};
+use crate::answer::nomination_explanation_list::NominationExplanationList;
 use crate::answer::{API_VERSION, Header};
 use crate::model::coverage::{Coverage, State};
 use crate::model::pod::{OwnedField, Pod, PodName};
@@ -26,41 +28,28 @@ const MAX_CLAIMS: usize = 8;
 /// Nodes whose reserved room is looked into: one is enough to explain, and each costs two requests.
 const MAX_RESERVED_NODES: usize = 3;
 
-/// Which Pod is asked about.
-#[derive(Debug, Clone)]
-pub(crate) struct Request {
-    pub(crate) name: String,
-    /// Null only for files, which may hold the Pod in any namespace.
-    pub(crate) namespace: Option<String>,
-    /// Kubeconfig context, for the answer.
-    pub(crate) context: Option<String>,
-}
-
-/// Why no Pod could be chosen.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NoPod {
-    Missing,
-    /// Namespaces that each have a Pod of this name.
-    Ambiguous(Vec<String>),
-}
+/// More Pods than this share one list of events.
+const FEW: usize = 3;
 
 /// What is still to be read. Pure: the same World wants the same.
 pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
-    let mut wants = BTreeSet::new();
-    if let Some(namespace) = &request.namespace {
-        wants.insert(Want::Pod(PodName {
-            namespace: namespace.clone(),
-            name: request.name.clone(),
-        }));
+    let mut wants = select::wants(world, request);
+    let pods = select::choose(world, request).pods;
+    for pod in &pods {
+        wants.extend(wants_of(world, &pod.value));
     }
-    let Ok(pod) = choose(world, request) else {
-        return wants;
-    };
-    let pod = &pod.value;
-    wants.insert(Want::EventsAbout {
-        namespace: pod.name.namespace.clone(),
-        uid: pod.uid.clone(),
-    });
+    if pods.len() > FEW {
+        wants.retain(|want| !matches!(want, Want::EventsAbout { .. }));
+        wants.insert(Want::EventsAboutPods {
+            namespace: request.namespace.clone(),
+        });
+    }
+    wants
+}
+
+/// What one Pod's explanation rests on, beside the Pod itself.
+fn wants_of(world: &World, pod: &Pod) -> BTreeSet<Want> {
+    let mut wants = BTreeSet::from([Want::events_about(pod)]);
     let nominated_before = pod
         .managed_fields
         .iter()
@@ -133,6 +122,28 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
     wants
 }
 
+/// Every read that [`wants`] may come to, the most needed first; an empty name stands for any.
+pub(crate) fn possible(request: &Request) -> Vec<Want> {
+    let namespace = request.namespace.clone();
+    let any = String::new;
+    let mut wants = select::possible(request);
+    wants.extend([
+        Want::EventsAboutPods {
+            namespace: namespace.clone(),
+        },
+        Want::Node(any()),
+        Want::PodsOnNode(any()),
+        Want::NominatedPods,
+        Want::PreemptedEvents,
+        Want::Claim(PodName {
+            namespace: namespace.unwrap_or_default(),
+            name: any(),
+        }),
+        Want::ServerVersion,
+    ]);
+    wants
+}
+
 /// Nodes on which other Pods' nominations reserve room against this one.
 pub(super) fn reserved_nodes(world: &World, pod: &Pod) -> BTreeSet<String> {
     let others = world.pods().map(|other| &other.value);
@@ -146,41 +157,9 @@ pub(super) fn reserved_nodes(world: &World, pod: &Pod) -> BTreeSet<String> {
         .collect()
 }
 
-/// The Pod that the request names; of several incarnations the newest.
-pub(crate) fn choose<'w>(world: &'w World, request: &Request) -> Result<&'w Sourced<Pod>, NoPod> {
-    if let Some(namespace) = &request.namespace {
-        let name = PodName {
-            namespace: namespace.clone(),
-            name: request.name.clone(),
-        };
-        return world.pods_named(&name).pop().ok_or(NoPod::Missing);
-    }
-    let namespaces: BTreeSet<&str> = world
-        .pods()
-        .filter(|pod| pod.value.name.name == request.name)
-        .map(|pod| pod.value.name.namespace.as_str())
-        .collect();
-    match (namespaces.first(), namespaces.len()) {
-        (Some(namespace), 1) => {
-            let name = PodName {
-                namespace: (*namespace).to_owned(),
-                name: request.name.clone(),
-            };
-            world.pods_named(&name).pop().ok_or(NoPod::Missing)
-        }
-        (None, _) => Err(NoPod::Missing),
-        (Some(_), _) => Err(NoPod::Ambiguous(
-            namespaces.into_iter().map(str::to_owned).collect(),
-        )),
-    }
-}
-
 /// How far back events go: a Pod that is older than they are kept may have a history that nobody can read any more.
 fn expired_history(story: &Story<'_>) -> Option<Coverage> {
-    let about = Want::EventsAbout {
-        namespace: story.pod.name.namespace.clone(),
-        uid: story.pod.uid.clone(),
-    };
+    let about = Want::events_about(story.pod);
     let oldest = story
         .events()
         .iter()
@@ -213,20 +192,93 @@ pub(crate) fn explain(
     now: Timestamp,
     generated_at: Timestamp,
 ) -> NominationExplanation {
-    let story = Story::of(world, pod, now);
-    let mut coverage: Vec<Coverage> = world.coverage().cloned().collect();
-    coverage.extend(expired_history(&story));
+    let coverage = world.coverage().cloned().collect();
+    let header = header(world, "NominationExplanation", coverage, now, generated_at);
+    of_one(world, request, pod, header)
+}
+
+/// Explains all of these Pods: first those that are stuck, then those with a finding, each in order of their names.
+pub(crate) fn explain_all(
+    world: &World,
+    request: &Request,
+    pods: &[&Sourced<Pod>],
+    now: Timestamp,
+    generated_at: Timestamp,
+) -> NominationExplanationList {
+    let asked: BTreeSet<String> = world.answered().map(Want::subject).collect();
+    let shared: BTreeSet<String> = select::wants(world, request)
+        .iter()
+        .chain(&BTreeSet::from([Want::EventsAboutPods {
+            namespace: request.namespace.clone(),
+        }]))
+        .map(Want::subject)
+        .collect();
+    let mut items: Vec<NominationExplanation> = pods
+        .iter()
+        .map(|pod| {
+            // What was read for other Pods alone says nothing of this one.
+            let own: BTreeSet<String> = wants_of(world, &pod.value)
+                .iter()
+                .flat_map(|want| std::iter::once(want.clone()).chain(want.broader()))
+                .map(|want| want.subject())
+                .collect();
+            let concerns = |line: &&Coverage| {
+                let subject = &line.subject;
+                own.contains(subject) || shared.contains(subject) || !asked.contains(subject)
+            };
+            let coverage = world.coverage().filter(concerns).cloned().collect();
+            let header = header(world, "NominationExplanation", coverage, now, generated_at);
+            of_one(world, request, pod, header)
+        })
+        .collect();
+    items.sort_by_cached_key(|item| {
+        let bound = item.binding.is_some();
+        let silent = item.verdict.severity() == Severity::None && !item.verdict.is_unanswered();
+        let name = (item.pod.namespace.clone(), item.pod.name.clone());
+        (bound, bound && silent, name)
+    });
+    let coverage = world.coverage().cloned().collect();
+    NominationExplanationList {
+        header: header(
+            world,
+            "NominationExplanationList",
+            coverage,
+            now,
+            generated_at,
+        ),
+        items,
+        many_namespaces: request.namespace.is_none(),
+    }
+}
+
+fn header(
+    world: &World,
+    kind: &'static str,
+    coverage: Vec<Coverage>,
+    now: Timestamp,
+    generated_at: Timestamp,
+) -> Header {
+    Header {
+        api_version: API_VERSION,
+        kind,
+        generated_at,
+        now,
+        sources: world.sources().cloned().collect(),
+        coverage,
+    }
+}
+
+fn of_one(
+    world: &World,
+    request: &Request,
+    pod: &Sourced<Pod>,
+    mut header: Header,
+) -> NominationExplanation {
+    let story = Story::of(world, pod, header.now);
+    header.coverage.extend(expired_history(&story));
     let verdict = verdict::judge(&story);
     let pod = &pod.value;
     NominationExplanation {
-        header: Header {
-            api_version: API_VERSION,
-            kind: "NominationExplanation",
-            generated_at,
-            now,
-            sources: world.sources().cloned().collect(),
-            coverage,
-        },
         pod: PodSummary {
             context: request.context.clone(),
             namespace: pod.name.namespace.clone(),
@@ -237,7 +289,9 @@ pub(crate) fn explain(
             priority: pod.priority,
             node_name: pod.node.clone(),
             nominated_node_name: pod.nominated_node.clone(),
+            age: story.age(pod.created).map(story::span),
         },
+        header,
         verdict,
         nominations: story.nominations,
         binding: story.binding,

@@ -2,6 +2,7 @@
 //!
 //! No client, no clock, no environment, nothing async. The order of facts never matters here.
 
+pub(crate) mod access;
 pub(crate) mod explain;
 mod message;
 mod nominations;
@@ -9,6 +10,7 @@ mod preempted_note;
 #[cfg(test)]
 mod properties;
 mod room;
+pub(crate) mod select;
 mod story;
 mod timeline;
 mod verdict;

@@ -5,14 +5,19 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use proptest::prelude::*;
 
-use super::explain::{Request, choose, explain, wants};
+use super::access::questions;
+use super::explain::{explain, explain_all, wants};
+use super::select::{Request, Selection, Target, choose};
 use crate::answer::nomination_explanation::{NominationExplanation, VerdictKind};
+use crate::model::access::Right;
 use crate::model::coverage::State;
 use crate::model::event::{Event, Regarding};
 use crate::model::fact::{Content, Fact};
 use crate::model::node::Node;
 use crate::model::pod::{Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Uid};
+use crate::model::selector::{FieldSelector, LabelSelector};
 use crate::model::want::Want;
+use crate::model::workload::{Workload, WorkloadKind};
 use crate::model::world::World;
 
 fn at(second: i64) -> Timestamp {
@@ -110,6 +115,8 @@ fn pod(name_of: &'static str, uid: &'static str) -> impl Strategy<Value = Pod> {
             deletion_grace_seconds: deletion,
             finalizers: Vec::new(),
             controller: None,
+            controller_uid: None,
+            labels: std::collections::BTreeMap::new(),
             from_kubelet: false,
             decision,
             managed_fields,
@@ -218,7 +225,7 @@ fn facts() -> impl Strategy<Value = Vec<Fact>> {
 
 const READS: [fn() -> Want; 5] = [
     || Want::EventsAbout {
-        namespace: "shop".to_owned(),
+        namespace: Some("shop".to_owned()),
         uid: Uid("u-web".to_owned()),
     },
     || Want::Node("n1".to_owned()),
@@ -252,7 +259,7 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
                 is_denied(&Want::PreemptedEvents)
             }
             Content::Event(_) => is_denied(&READS[0]()),
-            Content::Claim(_) | Content::Version(_) => false,
+            Content::Claim(_) | Content::Version(_) | Content::Workload(_) => false,
         };
         if !by_a_denied_read {
             world.fold(fact.clone());
@@ -278,13 +285,54 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
     world
 }
 
-fn judged(world: &World, now: i64) -> NominationExplanation {
-    let request = Request {
-        name: "web".to_owned(),
+fn request() -> Request {
+    Request {
+        selection: Selection::Named(vec![Target {
+            workload: None,
+            name: "web".to_owned(),
+        }]),
         namespace: Some("shop".to_owned()),
         context: None,
+    }
+}
+
+fn everything() -> Selection {
+    Selection::Matching {
+        labels: LabelSelector::default(),
+        fields: FieldSelector::default(),
+    }
+}
+
+fn selection() -> impl Strategy<Value = Selection> {
+    let target = |workload, name: &str| {
+        Selection::Named(vec![Target {
+            workload,
+            name: name.to_owned(),
+        }])
     };
-    let pod = choose(world, &request).expect("the Pod is always told of");
+    prop::sample::select(vec![
+        everything(),
+        target(None, "web"),
+        target(Some(WorkloadKind::Deployment), "web"),
+        Selection::Uid(Uid("u-web".to_owned())),
+        Selection::Uid(Uid("u-old".to_owned())),
+    ])
+}
+
+fn deployment() -> Workload {
+    Workload {
+        kind: WorkloadKind::Deployment,
+        name: name("web"),
+        uid: Uid("u-deployment".to_owned()),
+        selector: "app=web".parse().ok(),
+        controller: None,
+    }
+}
+
+fn judged(world: &World, now: i64) -> NominationExplanation {
+    let request = request();
+    let chosen = choose(world, &request).pods;
+    let pod = chosen.first().expect("the Pod is always told of");
     explain(world, &request, pod, at(now), at(now))
 }
 
@@ -320,10 +368,49 @@ proptest! {
 
     #[test]
     fn what_is_wanted_settles(facts in facts()) {
-        let request = Request { name: "web".to_owned(), namespace: Some("shop".to_owned()), context: None };
+        let request = request();
         let mut world = world(&facts, &BTreeSet::new());
         world.answer(Want::Pod(name("web")), State::Complete);
         let open: Vec<Want> = wants(&world, &request).into_iter().filter(|want| !world.is_answered(want)).collect();
         prop_assert_eq!(open, Vec::<Want>::new(), "a World that was read whole wants nothing more");
+    }
+
+    #[test]
+    fn nothing_is_wanted_that_show_access_does_not_list(facts in facts(), claims in 0_usize..3, selection in selection(), scope in prop::option::of(Just("shop".to_owned()))) {
+        let request = Request { selection, namespace: scope, context: None };
+        let mut world = World::default();
+        let listed: Vec<Right> = questions(&request).into_iter().flat_map(|question| question.rights).collect();
+        for mut fact in facts {
+            if let Content::Pod(pod) = &mut fact.content {
+                pod.claims = vec!["data".to_owned(); claims];
+                pod.controller = Some("ReplicaSet/web-1".to_owned());
+                pod.labels.insert("app".to_owned(), "web".to_owned());
+            }
+            world.fold(fact);
+        }
+        world.fold(Fact { source: "s".to_owned(), content: Content::Workload(deployment()) });
+        for right in wants(&world, &request).iter().flat_map(Want::rights) {
+            let any = Right { name: None, ..right.clone() };
+            // A Pod of all namespaces has its own.
+            let everywhere = Right { namespace: None, ..any.clone() };
+            prop_assert!([&right, &any, &everywhere].into_iter().any(|right| listed.contains(right)), "{right:?}");
+        }
+    }
+
+    #[test]
+    fn of_several_each_is_explained_as_if_alone(facts in facts(), now in 0_i64..200) {
+        let world = world(&facts, &BTreeSet::new());
+        let request = Request { selection: everything(), namespace: Some("shop".to_owned()), context: None };
+        let chosen = choose(&world, &request).pods;
+        let list = explain_all(&world, &request, &chosen, at(now), at(now));
+        prop_assert_eq!(list.items.len(), chosen.len());
+        for item in &list.items {
+            let pod = world.pod(&Uid(item.pod.uid.clone())).expect("it was chosen");
+            let alone = explain(&world, &request, pod, at(now), at(now));
+            prop_assert_eq!((&item.verdict, &item.timeline), (&alone.verdict, &alone.timeline));
+        }
+        // Stuck ones first.
+        let bound: Vec<bool> = list.items.iter().map(|item| item.binding.is_some()).collect();
+        prop_assert!(bound.is_sorted(), "{bound:?}");
     }
 }

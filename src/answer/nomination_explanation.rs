@@ -37,6 +37,9 @@ pub(crate) struct PodSummary {
     pub(crate) priority: Option<i64>,
     pub(crate) node_name: Option<String>,
     pub(crate) nominated_node_name: Option<String>,
+    /// For a row of a list; as data the timeline has the time itself.
+    #[serde(skip)]
+    pub(crate) age: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -251,7 +254,7 @@ impl Verdict {
         self.kind == VerdictKind::Unknown
     }
 
-    fn role(&self) -> Role {
+    pub(super) fn role(&self) -> Role {
         match (self.kind, self.severity()) {
             (VerdictKind::Honoured, _) => Role::Good,
             (_, Severity::Error) => Role::Bad,
@@ -261,7 +264,7 @@ impl Verdict {
     }
 }
 
-fn or_none(value: Option<&str>) -> Text {
+pub(super) fn or_none(value: Option<&str>) -> Text {
     value.map_or_else(|| Text::plain("<none>"), Text::name)
 }
 
@@ -554,7 +557,7 @@ fn reasons(report: &SchedulerReport) -> Block {
     }
 }
 
-fn coverage(lines: &[&crate::model::coverage::Coverage]) -> Block {
+pub(super) fn coverage(lines: &[&crate::model::coverage::Coverage]) -> Block {
     Block::Coverage(
         lines
             .iter()

@@ -246,6 +246,11 @@ impl OutputArgs {
         );
     }
 
+    /// Whether somebody reads the output, and not a program.
+    pub(super) fn is_for_people(&self) -> bool {
+        render::find(&self.output).is_some_and(|format| matches!(format.draw, Draw::People(_)))
+    }
+
     /// Shows the answer in the chosen format: data from the answer itself, the rest from its blocks.
     pub(super) fn show<A: Serialize>(
         &self,

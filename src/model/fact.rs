@@ -7,6 +7,7 @@ use super::event::Event;
 use super::node::Node;
 use super::pod::Pod;
 use super::version::Minor;
+use super::workload::Workload;
 
 /// What a decoder understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +17,7 @@ pub(crate) enum Content {
     Event(Box<Event>),
     Claim(Claim),
     Version(Minor),
+    Workload(Workload),
 }
 
 /// A statement and where it was read.
@@ -32,7 +34,7 @@ impl Content {
         match self {
             Self::Pod(pod) => pod.newest_observation(),
             Self::Node(node) => node.newest_observation.max(node.created),
-            Self::Claim(_) | Self::Version(_) => None,
+            Self::Claim(_) | Self::Version(_) | Self::Workload(_) => None,
             Self::Event(event) => event.last.max(event.first),
         }
     }

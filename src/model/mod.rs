@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads, judges or prints. Names follow the Kubernetes API (v1, 1.37).
 
+pub(crate) mod access;
 pub(crate) mod claim;
 pub(crate) mod coverage;
 pub(crate) mod event;
@@ -9,6 +10,8 @@ pub(crate) mod fact;
 pub(crate) mod node;
 pub(crate) mod pod;
 pub(crate) mod quantity;
+pub(crate) mod selector;
 pub(crate) mod version;
 pub(crate) mod want;
+pub(crate) mod workload;
 pub(crate) mod world;

@@ -3,7 +3,7 @@
 //! It must not hold what is not needed: no environment values, commands or volumes,
 //! so that no secret can be printed from here. Fields follow core/v1 Pod (1.37).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -37,6 +37,8 @@ pub(crate) struct Pod {
     pub(crate) finalizers: Vec<String>,
     /// Owner that controls this Pod, as `Kind/name`.
     pub(crate) controller: Option<String>,
+    pub(crate) controller_uid: Option<Uid>,
+    pub(crate) labels: BTreeMap<String, String>,
     /// Static and mirror Pods: `kubernetes.io/config.source` or `config.mirror` is set.
     pub(crate) from_kubelet: bool,
     /// Raw text of `nominate.kube-placement.dev/decision`.

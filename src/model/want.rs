@@ -2,16 +2,36 @@
 //!
 //! `wants` is pure and `gather` obeys it; `collect` and printed rights use the same words.
 
-use super::pod::{PodName, Uid};
+use super::access::Right;
+use super::pod::{Pod, PodName, Uid};
+use super::selector::{FieldSelector, LabelSelector};
+use super::workload::WorkloadKind;
 
 /// One read. Ordered, so that a round of reads is always the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Want {
     Pod(PodName),
+    /// Pods that both selectors select, of one namespace or of all.
+    Pods {
+        namespace: Option<String>,
+        labels: LabelSelector,
+        fields: FieldSelector,
+    },
+    /// The Pod of this UID, whatever its name is.
+    PodOfUid {
+        namespace: Option<String>,
+        uid: Uid,
+    },
+    /// What makes Pods.
+    Workload(WorkloadKind, PodName),
     /// Events about one incarnation of a Pod.
     EventsAbout {
-        namespace: String,
+        namespace: Option<String>,
         uid: Uid,
+    },
+    /// Events about every Pod: one list, where there would be many of them.
+    EventsAboutPods {
+        namespace: Option<String>,
     },
     Node(String),
     /// Every Pod bound to a node; its victims are among them.
@@ -25,13 +45,86 @@ pub(crate) enum Want {
     PreemptedEvents,
 }
 
+/// A namespace, or all of them, in kubectl's words.
+fn scope(namespace: Option<&String>) -> String {
+    namespace.map_or_else(|| " -A".to_owned(), |namespace| format!(" -n {namespace}"))
+}
+
 impl Want {
+    /// Events about this incarnation.
+    pub(crate) fn events_about(pod: &Pod) -> Self {
+        Self::EventsAbout {
+            namespace: Some(pod.name.namespace.clone()),
+            uid: pod.uid.clone(),
+        }
+    }
+
+    /// Wants whose full answer holds the answer of this one.
+    pub(crate) fn broader(&self) -> Vec<Self> {
+        let all_events = Self::EventsAboutPods { namespace: None };
+        match self {
+            Self::EventsAbout {
+                namespace: Some(namespace),
+                uid,
+            } => vec![
+                Self::EventsAbout {
+                    namespace: None,
+                    uid: uid.clone(),
+                },
+                Self::EventsAboutPods {
+                    namespace: Some(namespace.clone()),
+                },
+                all_events,
+            ],
+            Self::EventsAbout {
+                namespace: None, ..
+            }
+            | Self::EventsAboutPods { namespace: Some(_) }
+            | Self::PreemptedEvents => vec![all_events],
+            Self::PodsOnNode(_) | Self::NominatedPods => vec![Self::Pods {
+                namespace: None,
+                labels: LabelSelector::default(),
+                fields: FieldSelector::default(),
+            }],
+            _ => Vec::new(),
+        }
+    }
+
     /// Short name for coverage, in kubectl's words.
     pub(crate) fn subject(&self) -> String {
         match self {
             Self::Pod(pod) => format!("pods/{} -n {}", pod.name, pod.namespace),
+            Self::Pods {
+                namespace,
+                labels,
+                fields,
+            } => {
+                let of = |flag: &str, selector: String| {
+                    if selector.is_empty() {
+                        selector
+                    } else {
+                        format!(" {flag} {selector}")
+                    }
+                };
+                let labels = of("-l", labels.to_string());
+                let fields = of("--field-selector", fields.to_string());
+                format!("pods{}{labels}{fields}", scope(namespace.as_ref()))
+            }
+            Self::PodOfUid { namespace, uid } => {
+                format!("pod of uid {}{}", uid.0, scope(namespace.as_ref()))
+            }
+            Self::Workload(kind, workload) => format!(
+                "{}.{}/{} -n {}",
+                kind.resource(),
+                kind.group(),
+                workload.name,
+                workload.namespace
+            ),
             Self::EventsAbout { namespace, uid } => {
-                format!("events about uid {} -n {namespace}", uid.0)
+                format!("events about uid {}{}", uid.0, scope(namespace.as_ref()))
+            }
+            Self::EventsAboutPods { namespace } => {
+                format!("events about pods{}", scope(namespace.as_ref()))
             }
             Self::Node(name) => format!("nodes/{name}"),
             Self::PodsOnNode(name) => format!("pods on node {name}"),
@@ -42,6 +135,62 @@ impl Want {
             ),
             Self::ServerVersion => "version".to_owned(),
             Self::PreemptedEvents => "events with reason Preempted".to_owned(),
+        }
+    }
+
+    /// What the read needs: the first right, or the next one where that is refused. Requests are made from it.
+    pub(crate) fn rights(&self) -> Vec<Right> {
+        let events = |namespace: Option<&str>| {
+            ["", "events.k8s.io"]
+                .map(|group| Right::list(group, "events", namespace))
+                .to_vec()
+        };
+        match self {
+            Self::Pod(pod) => vec![Right::get("", "pods", Some(&pod.namespace), &pod.name)],
+            Self::Pods { namespace, .. } | Self::PodOfUid { namespace, .. } => {
+                vec![Right::list("", "pods", namespace.as_deref())]
+            }
+            Self::Workload(kind, workload) => vec![Right::get(
+                kind.group(),
+                kind.resource(),
+                Some(&workload.namespace),
+                &workload.name,
+            )],
+            Self::EventsAbout { namespace, .. } | Self::EventsAboutPods { namespace } => {
+                events(namespace.as_deref())
+            }
+            Self::Node(name) => vec![Right::get("", "nodes", None, name)],
+            Self::PodsOnNode(_) | Self::NominatedPods => vec![Right::list("", "pods", None)],
+            Self::Claim(claim) => vec![Right::get(
+                "",
+                "persistentvolumeclaims",
+                Some(&claim.namespace),
+                &claim.name,
+            )],
+            Self::ServerVersion => vec![Right::get("", "/version", None, "")],
+            Self::PreemptedEvents => events(None),
+        }
+    }
+
+    /// Why it is read.
+    pub(crate) fn why(&self) -> &'static str {
+        match self {
+            Self::Pod(_) => "the Pod itself; without it there is no answer",
+            Self::Pods { .. } => "the Pods themselves; without them there is no answer",
+            Self::PodOfUid { .. } => "which Pod has the UID, where no event tells",
+            Self::Workload(WorkloadKind::ReplicaSet, _) => "which Pods are its own",
+            Self::Workload(..) => "which Pods it selects",
+            Self::EventsAbout { .. } | Self::EventsAboutPods { .. } => {
+                "what schedulers and autoscalers said of the Pod"
+            }
+            Self::Node(_) => "whether the nominated node can take the Pod",
+            Self::PodsOnNode(_) => {
+                "who still terminates on the nominated node, and what room is left"
+            }
+            Self::NominatedPods => "whose nominations reserve room against the Pod",
+            Self::Claim(_) => "for which node a volume of the Pod was prepared",
+            Self::ServerVersion => "how a scheduler of this version leaves a binding that failed",
+            Self::PreemptedEvents => "which Pods of any namespace had to go for the Pod",
         }
     }
 }

@@ -14,6 +14,7 @@ use super::node::Node;
 use super::pod::{Pod, PodName, Uid};
 use super::version::Minor;
 use super::want::Want;
+use super::workload::{Workload, WorkloadKind};
 
 /// A thing with the source that told it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,7 @@ pub(crate) struct World {
     nodes: BTreeMap<String, Sourced<Node>>,
     claims: BTreeMap<PodName, Sourced<Claim>>,
     version: Option<Minor>,
+    workloads: BTreeMap<(WorkloadKind, PodName), Sourced<Workload>>,
     /// Keyed by the Event's UID, since both APIs show the same object; by name where that is missing.
     events: BTreeMap<String, Sourced<Event>>,
     answered: BTreeMap<Want, State>,
@@ -87,6 +89,16 @@ impl World {
                     );
                 }
             }
+            Content::Workload(workload) => {
+                let key = (workload.kind, workload.name.clone());
+                let newer = self.workloads.get(&key).is_none_or(|known| {
+                    (&workload.uid, &source) > (&known.value.uid, &known.source)
+                });
+                if newer {
+                    let value = workload;
+                    self.workloads.insert(key, Sourced { source, value });
+                }
+            }
             Content::Version(minor) => self.version = self.version.max(Some(minor)),
             Content::Event(event) => {
                 let key = event
@@ -127,13 +139,28 @@ impl World {
         self.answered.insert(want, best);
     }
 
+    /// Whether it need not be asked: it was, or something that holds it was answered in full.
     pub(crate) fn is_answered(&self, want: &Want) -> bool {
         self.answered.contains_key(want)
+            || want
+                .broader()
+                .iter()
+                .any(|broader| self.answered.get(broader) == Some(&State::Complete))
     }
 
-    /// What came of a want; null where nobody asked.
+    /// What came of a want, or of one that holds it; null where nobody asked.
     pub(crate) fn state_of(&self, want: &Want) -> Option<State> {
-        self.answered.get(want).copied()
+        let broader = want.broader();
+        std::iter::once(want)
+            .chain(&broader)
+            .filter_map(|want| self.answered.get(want))
+            .min()
+            .copied()
+    }
+
+    /// All wants that were asked.
+    pub(crate) fn answered(&self) -> impl Iterator<Item = &Want> {
+        self.answered.keys()
     }
 
     /// Whether a want was answered in full, so that "none" means none.
@@ -172,6 +199,15 @@ impl World {
 
     pub(crate) fn node(&self, name: &str) -> Option<&Sourced<Node>> {
         self.nodes.get(name)
+    }
+
+    pub(crate) fn workload(&self, kind: WorkloadKind, name: &PodName) -> Option<&Workload> {
+        let found = self.workloads.get(&(kind, name.clone()));
+        found.map(|workload| &workload.value)
+    }
+
+    pub(crate) fn workloads(&self) -> impl Iterator<Item = &Workload> {
+        self.workloads.values().map(|workload| &workload.value)
     }
 
     pub(crate) fn claim(&self, name: &PodName) -> Option<&Claim> {

@@ -67,7 +67,11 @@ fn sections(blocks: &[Block], wide: bool) -> Vec<Section<'_>> {
 fn shown(block: &Block, wide: bool) -> Option<&Block> {
     match block {
         Block::Wide(inner) => shown(inner, wide).filter(|_| wide),
-        Block::Table { columns, .. } if !columns.iter().any(|column| wide || !column.wide) => None,
+        Block::Table { columns, .. } | Block::Rows { columns, .. }
+            if !columns.iter().any(|column| wide || !column.wide) =>
+        {
+            None
+        }
         _ => Some(block),
     }
 }
@@ -84,7 +88,7 @@ fn is_empty(block: &Block) -> bool {
     match block {
         Block::Heading(_) => false,
         Block::KeyValues(pairs) => pairs.is_empty(),
-        Block::Table { rows, .. } => rows.is_empty(),
+        Block::Table { rows, .. } | Block::Rows { rows, .. } => rows.is_empty(),
         Block::Timeline(moments) => moments.is_empty(),
         Block::Findings(findings) => findings.is_empty(),
         Block::Notes(notes) => notes.is_empty(),
@@ -144,7 +148,8 @@ impl Page<'_> {
                 Block::KeyValues(some) => {
                     pairs.extend(some.iter().map(|(key, value)| (*key, cell(value))));
                 }
-                Block::Table { columns, rows } => self.table(columns, rows)?,
+                Block::Table { columns, rows } => self.table(columns, rows, self.width())?,
+                Block::Rows { columns, rows } => self.table(columns, rows, usize::MAX)?,
                 Block::Timeline(moments) => {
                     self.ledger(&moments.iter().map(moment).collect::<Vec<_>>())?;
                 }
@@ -160,7 +165,8 @@ impl Page<'_> {
         self.pairs(&pairs)
     }
 
-    fn table(&mut self, columns: &[Column], rows: &[Vec<Text>]) -> io::Result<()> {
+    /// Columns, if they keep to the limit, else a paragraph a row.
+    fn table(&mut self, columns: &[Column], rows: &[Vec<Text>], limit: usize) -> io::Result<()> {
         let wide = self.style.wide;
         let visible = || {
             columns
@@ -182,7 +188,7 @@ impl Page<'_> {
             widths(std::iter::once(header.as_slice()).chain(cells.iter().map(Vec::as_slice)));
         let total = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
         // A single column gains nothing from a label before each name.
-        if total <= self.width() || titles.len() < 2 {
+        if total <= limit || titles.len() < 2 {
             for row in std::iter::once(&header).chain(&cells) {
                 self.line(aligned(row, &widths))?;
             }

@@ -1,10 +1,11 @@
 //! The live API server: requests, and what its refusals mean.
 //!
-//! It only reads (GET). Each request has its own time limit; nothing is retried, so that an answer is quick.
+//! It only reads (GET); the one POST is the review in `access.rs`, which stores nothing. Each request has its own time limit; nothing is retried, so that an answer is quick.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures_util::stream::{self, StreamExt};
 use http::{Request, StatusCode};
 use jiff::Timestamp;
 use kube::Client;
@@ -13,12 +14,16 @@ use serde::Deserialize;
 
 use super::kubeconfig::{self, ConnectError, Connection};
 use super::{Reply, document};
+use crate::model::access::Right;
 use crate::model::coverage::{Source, State};
 use crate::model::fact::{Content, Fact};
 use crate::model::want::Want;
 
 /// Items a page, as kubectl's `--chunk-size`.
 const PAGE: usize = 500;
+
+/// Requests under way at a time.
+pub(super) const AT_ONCE: usize = 16;
 
 /// More pages than any list that is asked for here needs.
 const MAX_PAGES: usize = 40;
@@ -35,14 +40,14 @@ pub(crate) struct Live {
 
 /// A request that gave no object.
 #[derive(Debug)]
-struct Failure {
-    state: State,
-    detail: String,
+pub(super) struct Failure {
+    pub(super) state: State,
+    pub(super) detail: String,
 }
 
-struct Page {
-    bytes: Vec<u8>,
-    clock: Option<Timestamp>,
+pub(super) struct Page {
+    pub(super) bytes: Vec<u8>,
+    pub(super) clock: Option<Timestamp>,
 }
 
 #[derive(Deserialize)]
@@ -108,14 +113,23 @@ impl Live {
         }
     }
 
-    /// Sends the requests of one round together.
+    /// Sends the requests of one round together, a bounded number at a time.
     pub(super) async fn ask(&self, wants: &[Want]) -> Vec<Reply> {
-        futures_util::future::join_all(wants.iter().map(|want| self.ask_one(want))).await
+        stream::iter(wants)
+            .map(|want| self.ask_one(want))
+            .buffered(AT_ONCE)
+            .collect()
+            .await
     }
 
     async fn ask_one(&self, want: &Want) -> Reply {
-        let mut reply = self.read_all(want, &path(want)).await;
-        if let (State::Denied, Some(other)) = (reply.state, other_path(want)) {
+        let rights = want.rights();
+        let mut paths = rights.iter().map(|right| path(want, right));
+        let mut reply = self.read_all(want, &paths.next().unwrap_or_default()).await;
+        for other in paths {
+            if reply.state != State::Denied {
+                break;
+            }
             let second = self.read_all(want, &other).await;
             if second.state == State::Complete {
                 reply = second;
@@ -125,7 +139,7 @@ impl Live {
             // The server answered in full: there is no such Node.
             reply.state = State::Complete;
         }
-        if let Want::Pod(_) = want {
+        if let Want::Pod(_) | Want::Pods { .. } | Want::PodOfUid { .. } = want {
             for fact in &reply.facts {
                 if let Content::Pod(pod) = &fact.content {
                     self.not_older_than.fetch_max(
@@ -164,12 +178,16 @@ impl Live {
             };
             reply.clock = reply.clock.max(page.clock);
             let reading = document::read(&page.bytes);
-            reply
-                .facts
-                .extend(reading.contents.into_iter().map(|content| Fact {
-                    source: source.clone(),
-                    content,
-                }));
+            reply.facts.extend(
+                reading
+                    .contents
+                    .into_iter()
+                    .filter(|content| keeps(want, content))
+                    .map(|content| Fact {
+                        source: source.clone(),
+                        content,
+                    }),
+            );
             if !reading.faults.is_empty() {
                 reply.state = if reply.facts.is_empty() {
                     State::Unreadable
@@ -228,7 +246,12 @@ impl Live {
             .header("Accept", "application/json")
             .body(Body::empty())
             .map_err(unusable)?;
-        tracing::debug!(path, "GET");
+        self.send(request).await
+    }
+
+    /// One request, within the time limit; anything but a success is a failure.
+    pub(super) async fn send(&self, request: Request<Body>) -> Result<Page, Failure> {
+        tracing::debug!(path = %request.uri(), "{}", request.method());
         let exchange = async {
             let response = self.client.send(request).await?;
             let status = response.status();
@@ -321,52 +344,81 @@ fn refusal(status: StatusCode, body: &[u8]) -> Failure {
     Failure { state, detail }
 }
 
-/// The request for a want.
-fn path(want: &Want) -> String {
-    match want {
-        Want::Pod(pod) => format!(
-            "/api/v1/namespaces/{}/pods/{}",
-            encode(&pod.namespace),
-            encode(&pod.name)
-        ),
-        Want::EventsAbout { namespace, uid } => format!(
-            "/api/v1/namespaces/{}/events?fieldSelector=involvedObject.uid%3D{}&limit={PAGE}",
-            encode(namespace),
-            encode(&uid.0)
-        ),
-        Want::Node(name) => format!("/api/v1/nodes/{}", encode(name)),
-        Want::NominatedPods => {
-            format!("/api/v1/pods?fieldSelector=status.nominatedNodeName%21%3D&limit={PAGE}")
+/// The request for a want by one of its rights.
+fn path(want: &Want, right: &Right) -> String {
+    let events = right.group == "events.k8s.io";
+    let about = if events {
+        "regarding"
+    } else {
+        "involvedObject"
+    };
+    let query = match want {
+        Want::Pod(_)
+        | Want::Workload(..)
+        | Want::Node(_)
+        | Want::Claim(_)
+        | Want::ServerVersion => String::new(),
+        Want::Pods { labels, fields, .. } => {
+            let of = |name: &str, selector: String| {
+                if selector.is_empty() {
+                    selector
+                } else {
+                    format!("{name}={}&", encode(&selector))
+                }
+            };
+            let labels = of("labelSelector", labels.to_string());
+            let fields = of("fieldSelector", fields.to_string());
+            format!("?{labels}{fields}limit={PAGE}")
         }
-        Want::Claim(claim) => format!(
-            "/api/v1/namespaces/{}/persistentvolumeclaims/{}",
-            encode(&claim.namespace),
-            encode(&claim.name)
-        ),
-        Want::ServerVersion => "/version".to_owned(),
-        Want::PodsOnNode(name) => format!(
-            "/api/v1/pods?fieldSelector=spec.nodeName%3D{}",
-            encode(name)
-        ),
-        Want::PreemptedEvents => format!(
-            "/api/v1/events?fieldSelector=reason%3DPreempted%2CinvolvedObject.kind%3DPod&limit={PAGE}"
-        ),
+        Want::PodOfUid { .. } => format!("?limit={PAGE}"),
+        Want::EventsAboutPods { .. } => {
+            format!("?fieldSelector={about}.kind%3DPod&limit={PAGE}")
+        }
+        Want::EventsAbout { uid, .. } => {
+            format!(
+                "?fieldSelector={about}.uid%3D{}&limit={PAGE}",
+                encode(&uid.0)
+            )
+        }
+        Want::NominatedPods => {
+            format!("?fieldSelector=status.nominatedNodeName%21%3D&limit={PAGE}")
+        }
+        // Without a limit the cache answers from its index.
+        Want::PodsOnNode(name) => format!("?fieldSelector=spec.nodeName%3D{}", encode(name)),
+        Want::PreemptedEvents => {
+            format!("?fieldSelector=reason%3DPreempted%2C{about}.kind%3DPod&limit={PAGE}")
+        }
+    };
+    place(right) + &query
+}
+
+/// Whether an object is what was asked for: the server cannot select by every question.
+fn keeps(want: &Want, content: &Content) -> bool {
+    match (want, content) {
+        (Want::PodOfUid { uid, .. }, Content::Pod(pod)) => pod.uid == *uid,
+        _ => true,
     }
 }
 
-/// The same objects through the other events API, for users who may read only that one.
-fn other_path(want: &Want) -> Option<String> {
-    match want {
-        Want::EventsAbout { namespace, uid } => Some(format!(
-            "/apis/events.k8s.io/v1/namespaces/{}/events?fieldSelector=regarding.uid%3D{}&limit={PAGE}",
-            encode(namespace),
-            encode(&uid.0)
-        )),
-        Want::PreemptedEvents => Some(format!(
-            "/apis/events.k8s.io/v1/events?fieldSelector=reason%3DPreempted%2Cregarding.kind%3DPod&limit={PAGE}"
-        )),
-        _ => None,
+/// Where the objects of a right are.
+fn place(right: &Right) -> String {
+    if right.is_path() {
+        return right.resource.to_owned();
     }
+    let root = match right.group {
+        "" => "/api/v1".to_owned(),
+        group => format!("/apis/{group}/v1"),
+    };
+    let part = |word: &str, value: Option<&String>| {
+        value.map_or_else(String::new, |value| format!("/{word}{}", encode(value)))
+    };
+    [
+        root,
+        part("namespaces/", right.namespace.as_ref()),
+        format!("/{}", right.resource),
+        part("", right.name.as_ref()),
+    ]
+    .concat()
 }
 
 /// Percent-encodes what may not stand in a path segment or query value, so that no name can change the request.
@@ -398,12 +450,13 @@ mod tests {
             namespace: "..".to_owned(),
             name: "a/status?x=1&y#z".to_owned(),
         });
+        let first = |want: &Want| path(want, &want.rights()[0]);
         assert_eq!(
-            path(&hostile),
+            first(&hostile),
             "/api/v1/namespaces/%2E%2E/pods/a%2Fstatus%3Fx%3D1%26y%23z"
         );
         assert_eq!(
-            path(&Want::Node("ip-10-0-0-1.example".to_owned())),
+            first(&Want::Node("ip-10-0-0-1.example".to_owned())),
             "/api/v1/nodes/ip-10-0-0-1.example"
         );
     }

@@ -2,6 +2,7 @@
 //!
 //! This folder and `apply` are the only places that name kube or are async. It must not judge.
 
+mod access;
 pub(crate) mod decode;
 mod document;
 pub(crate) mod gather;

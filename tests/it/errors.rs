@@ -37,14 +37,39 @@ fn usage_errors_exit_with_2() {
         "error: invalid value 'xml' for '--output <FORMAT>'",
     );
     fails(
-        &["explain", "deploy/web"],
+        &["explain", "svc/web"],
         2,
-        "error: invalid value 'deploy/web' for '<POD>': it explains Pods",
+        "error: invalid value 'svc/web' for '[POD|TYPE/NAME]...': it explains Pods",
     );
     fails(
         &["explain", "pod/"],
         2,
-        "error: invalid value 'pod/' for '<POD>'",
+        "error: invalid value 'pod/' for '[POD|TYPE/NAME]...'",
+    );
+    fails(
+        &["explain", "a", "-l", "app=web"],
+        2,
+        "error: name cannot be provided when a selector is specified",
+    );
+    fails(
+        &["explain", "a", "-A"],
+        2,
+        "error: a resource cannot be retrieved by name across all namespaces",
+    );
+    fails(
+        &["explain", "-l", "app in web"],
+        2,
+        "error: invalid value 'app in web' for '--selector <LABELS>': unable to parse requirement: found \"web\", expected: '('",
+    );
+    fails(
+        &["explain", "--field-selector", "spec.image=x"],
+        2,
+        "error: invalid value 'spec.image=x' for '--field-selector <FIELDS>': field label not supported: spec.image",
+    );
+    fails(
+        &["explain", "a", "--uid", "u"],
+        2,
+        "error: the argument '[POD|TYPE/NAME]...' cannot be used with '--uid <UID>'",
     );
     fails(
         &["explain", "a", "--request-timeout", "5"],

@@ -76,7 +76,7 @@ fn help_is_in_kubectls_order_and_names_the_exit_codes() {
     assert!(at("Usage:") < at("Exit codes:"), "{}", help.stdout);
     assert!(
         help.stdout
-            .contains("kubectl nominate explain [OPTIONS] <POD>"),
+            .contains("kubectl nominate explain [OPTIONS] [POD|TYPE/NAME]..."),
         "{}",
         help.stdout
     );

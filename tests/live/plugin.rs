@@ -16,6 +16,8 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
         "connection_flags_mean_what_they_mean_to_kubectl",
         connection_flags,
     ),
+    ("show_access_says_what_kubectl_auth_can_i_says", show_access),
+    ("selections_mean_what_they_mean_to_kubectl_get", selections),
     ("the_plugin_behaves_like_kubectl", behaves_like_kubectl),
 ];
 
@@ -231,6 +233,187 @@ fn behaves_like_kubectl(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
         &format!("kubectl-nominate v{}\n", env!("CARGO_PKG_VERSION")),
     )?;
     same(&version.code, &Some(0))
+}
+
+/// The rights of a limited user, as kubectl's own question has them.
+fn show_access(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
+    for user in ["nobody", "pods-only", "viewer"] {
+        let run = kubectl(
+            cluster,
+            user,
+            &[
+                "nominate",
+                "explain",
+                "absent",
+                "--show-access",
+                "-o",
+                "json",
+            ],
+        )?;
+        same(&(run.code, run.stderr.as_str()), &(Some(0), ""))?;
+        let report: serde_json::Value = serde_json::from_str(&run.stdout)?;
+        let rights = report["rights"].as_array().ok_or("no list of rights")?;
+        for right in rights {
+            let word = |key: &str| right[key].as_str().unwrap_or_default();
+            let mut resource = word("resource").to_owned();
+            if !word("group").is_empty() {
+                resource = format!("{resource}.{}", word("group"));
+            }
+            if !word("name").is_empty() {
+                resource = format!("{resource}/{}", word("name"));
+            }
+            let mut question = vec!["auth", "can-i", word("verb"), &resource];
+            if word("namespace").is_empty() && !resource.starts_with('/') {
+                question.push("-A");
+            }
+            let due = kubectl(cluster, user, &question)?;
+            same(&due.stdout.starts_with("yes"), &(word("allowed") == "Yes"))
+                .map_err(|error| format!("{user}: {question:?}: {error}: {right}"))?;
+        }
+        same(&(rights.len() >= 7), &true)?;
+    }
+    Ok(())
+}
+
+/// Two Deployments that select each other's Pods by a label, and a Pod that is nobody's; no node takes them.
+const WORKLOADS: &str = r#"
+apiVersion: v1
+kind: Namespace
+metadata: {name: selections}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: selections}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: NotIn, values: [back]}]}
+  template:
+    metadata: {labels: {app: web, tier: front, weight: "7"}}
+    spec: {nodeSelector: {no: such}, containers: [{name: c, image: i}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: canary, namespace: selections}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web, tier: canary}}
+  template:
+    metadata: {labels: {app: web, tier: canary, weight: "1"}}
+    spec: {nodeSelector: {no: such}, containers: [{name: c, image: i}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: alone, namespace: selections, labels: {app: web, empty: ""}}
+spec: {nodeSelector: {no: such}, containers: [{name: c, image: i}]}
+"#;
+
+/// The same selection on `kubectl get pods` and on the plugin gives the same Pods; a Deployment's are its own.
+fn selections(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("workloads.yaml");
+    std::fs::write(&file, WORKLOADS)?;
+    let admin = |arguments: &[&str]| -> Result<Run, Box<dyn Error>> {
+        let run = kubectl(cluster, "admin", arguments)?;
+        if run.code == Some(0) {
+            Ok(run)
+        } else {
+            Err(format!("{arguments:?}: {run:?}").into())
+        }
+    };
+    admin(&["apply", "-f", &file.display().to_string()])?;
+    for (name, count) in [("web", 3), ("canary", 2)] {
+        let condition = format!("--for=jsonpath={{.status.replicas}}={count}");
+        let workload = format!("deployment/{name}");
+        admin(&[
+            "wait",
+            "-n",
+            "selections",
+            &condition,
+            &workload,
+            "--timeout=60s",
+        ])?;
+    }
+    let explained = |arguments: &[&str]| -> Result<Vec<String>, Box<dyn Error>> {
+        let all = [&["nominate", "explain", "-o", "json"], arguments].concat();
+        let run = kubectl(cluster, "admin", &all)?;
+        let answer: serde_json::Value = serde_json::from_str(&run.stdout)
+            .map_err(|error| format!("{arguments:?}: {error}: {run:?}"))?;
+        let one = vec![answer.clone()];
+        let items = answer["items"].as_array().unwrap_or(&one);
+        let mut names: Vec<String> = items
+            .iter()
+            .map(|item| item["pod"]["name"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        names.sort();
+        Ok(names)
+    };
+    let columns = "jsonpath={range .items[*]}{.metadata.name}{\"\\n\"}{end}";
+    for selection in [
+        &["-l", "app=web,tier!=canary"][..],
+        &["-l", "app in (web, api), tier notin (front)"],
+        &["-l", "!tier"],
+        &["-l", "empty="],
+        &["-l", "weight>5"],
+        &["-l", "weight<5,app==web"],
+        &["-l", "app=other"],
+        &["--field-selector", "status.phase=Pending,spec.nodeName="],
+        &["--field-selector", "metadata.name!=alone", "-l", "tier"],
+        &["--field-selector", "status.nominatedNodeName!="],
+        &["alone"],
+    ] {
+        let here = [selection, &["-n", "selections"]].concat();
+        let mut due: Vec<String> = if selection == ["alone"] {
+            vec!["alone".to_owned()]
+        } else {
+            let get = [&["get", "pods", "-o", columns], &here[..]].concat();
+            admin(&get)?.stdout.lines().map(str::to_owned).collect()
+        };
+        due.sort();
+        same(&explained(&here)?, &due).map_err(|error| format!("{selection:?}: {error}"))?;
+    }
+    for (name, count) in [("web", 3), ("canary", 2)] {
+        let found = explained(&[&format!("deploy/{name}"), "-n", "selections"])?;
+        let own = found.iter().all(|pod| pod.starts_with(&format!("{name}-")));
+        same(&(own, found.len()), &(true, count)).map_err(|error| format!("{found:?}: {error}"))?;
+    }
+    let get = [
+        "get",
+        "pod",
+        "alone",
+        "-n",
+        "selections",
+        "-o",
+        "jsonpath={.metadata.uid}",
+    ];
+    let uid = admin(&get)?.stdout;
+    same(
+        &explained(&["--uid", &uid, "-A"])?,
+        &vec!["alone".to_owned()],
+    )?;
+    // What is not there is told alike, on the same stream and with the same code.
+    for words in [
+        &["pods", "-l", "app=other", "-n", "selections"][..],
+        &["deploy/absent", "-n", "selections"],
+        &["pod", "absent", "gone", "-n", "selections"],
+        &["pods", "absent", "-A"],
+    ] {
+        let get = kubectl(cluster, "admin", &[&["get"], words].concat())?;
+        let explain = kubectl(
+            cluster,
+            "admin",
+            &[&["nominate", "explain"], words].concat(),
+        )?;
+        same(
+            &(&explain.stdout, &explain.stderr),
+            &(&get.stdout, &get.stderr),
+        )
+        .map_err(|error| format!("{words:?}: {error}"))?;
+        // Ours tells a wrong use apart.
+        let usage = explain.code == Some(2) && words.contains(&"-A");
+        same(&(usage || explain.code == get.code), &true)?;
+    }
+    admin(&["delete", "namespace", "selections", "--wait=false"])?;
+    Ok(())
 }
 
 fn expect(run: &Run, code: i32, first: &str) -> Result<(), Box<dyn Error>> {

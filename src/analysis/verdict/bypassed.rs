@@ -50,10 +50,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
 /// Without managedFields: no event says that it was assigned, though events go back to its creation.
 fn by_silence(story: &Story<'_>) -> Option<Verdict> {
     let binding = story.binding.as_ref()?;
-    let about = Want::EventsAbout {
-        namespace: story.pod.name.namespace.clone(),
-        uid: story.pod.uid.clone(),
-    };
+    let about = Want::events_about(story.pod);
     let kept = story
         .age(story.pod.created)
         .is_some_and(|age| age < EVENTS_ARE_KEPT);

@@ -1,6 +1,7 @@
 //! `kubectl nominate`: a Pod's nomination, its history and its outcome.
 
 mod explain;
+mod selection;
 
 use std::process::ExitCode;
 

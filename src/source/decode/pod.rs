@@ -48,6 +48,8 @@ struct PodMetadata {
     #[serde(default)]
     annotations: Option<Annotations>,
     #[serde(default)]
+    labels: Option<BTreeMap<String, Option<String>>>,
+    #[serde(default)]
     managed_fields: Option<Vec<ManagedFieldsEntry>>,
 }
 
@@ -57,6 +59,8 @@ struct OwnerReference {
     kind: String,
     #[serde(default)]
     name: String,
+    #[serde(default)]
+    uid: Option<String>,
     #[serde(default)]
     controller: Option<bool>,
 }
@@ -205,6 +209,10 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
     let spec = object.spec;
     let status = object.status;
     let requests = requests(&spec);
+    let controller = metadata
+        .owner_references
+        .into_iter()
+        .find(|owner| owner.controller == Some(true));
     Ok(Content::Pod(Box::new(Pod {
         name: PodName {
             namespace,
@@ -216,11 +224,16 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
         deletion: metadata.deletion_timestamp,
         deletion_grace_seconds: metadata.deletion_grace_period_seconds,
         finalizers: metadata.finalizers,
-        controller: metadata
-            .owner_references
-            .into_iter()
-            .find(|owner| owner.controller == Some(true))
+        controller: controller
+            .as_ref()
             .map(|owner| format!("{}/{}", owner.kind, owner.name)),
+        controller_uid: controller.and_then(|owner| filled(owner.uid)).map(Uid),
+        labels: metadata
+            .labels
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| (key, value.unwrap_or_default()))
+            .collect(),
         from_kubelet: annotations.mirror.is_some()
             || annotations.source.is_some_and(|source| source != "api"),
         decision: annotations.decision,
@@ -256,6 +269,7 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
             .into_iter()
             .filter_map(|volume| volume.persistent_volume_claim)
             .map(|claim| claim.claim_name)
+            .filter(|name| !name.is_empty())
             .collect(),
         phase: filled(status.phase),
         reason: filled(status.reason),

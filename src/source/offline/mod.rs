@@ -204,7 +204,7 @@ impl Collected {
                     absent("Events")
                 }
             }
-            Want::EventsAbout { .. } => {
+            Want::EventsAbout { .. } | Want::EventsAboutPods { .. } => {
                 if listed("Event") || contents().any(|content| matches!(content, Content::Event(_)))
                 {
                     (State::Complete, None)
@@ -238,7 +238,26 @@ impl Collected {
                     absent("answer of /version")
                 }
             }
-            Want::PodsOnNode(_) | Want::NominatedPods => {
+            Want::Workload(kind, name) => {
+                let found = contents().any(|content| {
+                    matches!(content, Content::Workload(workload) if workload.kind == *kind && workload.name == *name)
+                });
+                if found {
+                    (State::Complete, None)
+                } else {
+                    absent(&format!("{kind:?} of this name"))
+                }
+            }
+            // What is selected of the input is the input's own.
+            Want::Pods {
+                namespace: Some(_), ..
+            } if listed("Pod") || contents().any(|content| matches!(content, Content::Pod(_))) => {
+                (State::Complete, None)
+            }
+            Want::Pods { .. }
+            | Want::PodOfUid { .. }
+            | Want::PodsOnNode(_)
+            | Want::NominatedPods => {
                 if listed("Pod") {
                     // A list does not say whether it was taken of all namespaces.
                     let mut namespaces: BTreeMap<&str, usize> = BTreeMap::new();

@@ -1,0 +1,127 @@
+//! `nominate explain --show-access`: the rights that an explanation may come to need, and what the server says of them.
+//!
+//! The reads are those of `explain`, so that the list cannot differ from what is read (a property test compares them).
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::explain;
+use super::select::Request;
+use crate::answer::access_report::{AccessReport, AccessRight};
+use crate::answer::{API_VERSION, Header};
+use crate::model::access::{Allowed, Permission, Right};
+use crate::model::coverage::Source;
+
+/// A right to be asked for, with those that would do instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Question {
+    /// The first is used where it is granted, else the next.
+    pub(crate) rights: Vec<Right>,
+    /// Reasons of all reads that need it.
+    whys: Vec<&'static str>,
+}
+
+/// All rights that an explanation may need, the most needed first.
+pub(crate) fn questions(request: &Request) -> Vec<Question> {
+    let mut questions: Vec<Question> = Vec::new();
+    for want in explain::possible(request) {
+        let rights = want.rights();
+        match questions
+            .iter_mut()
+            .find(|question| question.rights == rights)
+        {
+            Some(question) => question.whys.push(want.why()),
+            None => questions.push(Question {
+                rights,
+                whys: vec![want.why()],
+            }),
+        }
+    }
+    questions
+}
+
+/// The report of what the server said of each right. Nothing in it is judged by a clock.
+pub(crate) fn report(
+    questions: &[Question],
+    permissions: &BTreeMap<Right, Permission>,
+    source: Source,
+    generated_at: Timestamp,
+) -> AccessReport {
+    AccessReport {
+        header: Header {
+            api_version: API_VERSION,
+            kind: "AccessReport",
+            generated_at,
+            now: generated_at,
+            sources: vec![source],
+            coverage: Vec::new(),
+        },
+        rights: questions
+            .iter()
+            .filter_map(|question| row(question, permissions))
+            .collect(),
+    }
+}
+
+/// The right that is granted, else the one that would be tried first.
+fn row(question: &Question, permissions: &BTreeMap<Right, Permission>) -> Option<AccessRight> {
+    let answers: Vec<(&Right, &Permission)> = question
+        .rights
+        .iter()
+        .filter_map(|right| permissions.get_key_value(right))
+        .collect();
+    let granted = answers
+        .iter()
+        .find(|(_, permission)| permission.allowed == Allowed::Yes);
+    // A refusal of one leaves the question open while another is unknown.
+    let open = answers
+        .iter()
+        .find(|(_, permission)| permission.allowed == Allowed::Unknown);
+    let (right, permission) = granted.or(open).or(answers.first())?;
+    Some(AccessRight {
+        verb: right.verb,
+        resource: right.resource,
+        group: right.group,
+        namespace: right.namespace.clone(),
+        name: right.name.clone(),
+        why: question.whys.join("; "),
+        allowed: permission.allowed,
+        detail: permission.detail.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Allowed::{No, Unknown, Yes};
+
+    #[test]
+    fn one_of_the_event_apis_is_enough() {
+        let question = Question {
+            rights: vec![
+                Right::list("", "events", None),
+                Right::list("events.k8s.io", "events", None),
+            ],
+            whys: vec!["a", "b"],
+        };
+        let of = |core: Allowed, other: Allowed| {
+            let permission = |allowed| Permission {
+                allowed,
+                detail: None,
+            };
+            let permissions = question
+                .rights
+                .iter()
+                .cloned()
+                .zip([core, other].map(permission))
+                .collect();
+            row(&question, &permissions).map(|row| (row.group, row.allowed))
+        };
+        assert_eq!(of(Yes, Yes), Some(("", Yes)));
+        assert_eq!(of(No, Yes), Some(("events.k8s.io", Yes)));
+        assert_eq!(of(Unknown, Yes), Some(("events.k8s.io", Yes)));
+        assert_eq!(of(No, Unknown), Some(("events.k8s.io", Unknown)));
+        assert_eq!(of(No, No), Some(("", No)));
+    }
+}

@@ -1,0 +1,111 @@
+//! What makes Pods: the kinds that `TYPE/NAME` may name, and which Pods are theirs. Fields: apps/v1 and batch/v1 (1.37).
+
+use super::pod::{PodName, Uid};
+use super::selector::LabelSelector;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum WorkloadKind {
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    StatefulSet,
+}
+
+/// Kind, its API group, plural, singular and short name (none where it is empty).
+const KINDS: &[(WorkloadKind, &str, &str, &str, &str)] = &[
+    (
+        WorkloadKind::DaemonSet,
+        "apps",
+        "daemonsets",
+        "daemonset",
+        "ds",
+    ),
+    (
+        WorkloadKind::Deployment,
+        "apps",
+        "deployments",
+        "deployment",
+        "deploy",
+    ),
+    (WorkloadKind::Job, "batch", "jobs", "job", ""),
+    (
+        WorkloadKind::ReplicaSet,
+        "apps",
+        "replicasets",
+        "replicaset",
+        "rs",
+    ),
+    (
+        WorkloadKind::StatefulSet,
+        "apps",
+        "statefulsets",
+        "statefulset",
+        "sts",
+    ),
+];
+
+impl WorkloadKind {
+    fn row(self) -> (&'static str, &'static str) {
+        let row = KINDS.iter().find(|row| row.0 == self);
+        row.map_or(("", ""), |row| (row.1, row.2))
+    }
+
+    pub(crate) fn group(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Plural name of the resource.
+    pub(crate) fn resource(self) -> &'static str {
+        self.row().1
+    }
+
+    /// The kind by kubectl's words for it: plural, singular or short, with the group or without.
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        let word = word.to_ascii_lowercase();
+        let (name, rest) = word.split_once('.').unwrap_or((&word, ""));
+        let group = rest.strip_prefix("v1.").unwrap_or(rest);
+        KINDS
+            .iter()
+            .find(|(_, of, plural, singular, short)| {
+                (name == *plural || name == *singular || (name == *short && !name.is_empty()))
+                    && (group.is_empty() || group == *of)
+            })
+            .map(|row| row.0)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Workload {
+    pub(crate) kind: WorkloadKind,
+    pub(crate) name: PodName,
+    pub(crate) uid: Uid,
+    /// Null selects nothing.
+    pub(crate) selector: Option<LabelSelector>,
+    /// Owner that controls it: the Deployment of a ReplicaSet.
+    pub(crate) controller: Option<Uid>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_go_by_kubectls_words() {
+        for (word, kind) in [
+            ("deploy", WorkloadKind::Deployment),
+            ("Deployments", WorkloadKind::Deployment),
+            ("deployment.apps", WorkloadKind::Deployment),
+            ("sts", WorkloadKind::StatefulSet),
+            ("rs", WorkloadKind::ReplicaSet),
+            ("ds", WorkloadKind::DaemonSet),
+            ("job", WorkloadKind::Job),
+            ("jobs.v1.batch", WorkloadKind::Job),
+        ] {
+            assert_eq!(WorkloadKind::named(word), Some(kind), "{word}");
+        }
+        for word in ["", "pod", "svc", "job.apps", ".batch"] {
+            assert_eq!(WorkloadKind::named(word), None, "{word}");
+        }
+    }
+}

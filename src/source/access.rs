@@ -1,0 +1,146 @@
+//! Asks the API server whether this user has a right (authorization.k8s.io/v1, `SelfSubjectAccessReview`).
+//!
+//! The request is a POST because a review is created to be answered; the server stores nothing, and no object of the
+//! cluster changes. Every authenticated user may ask by default (cluster role `system:basic-user`, 1.37).
+
+use std::collections::BTreeMap;
+
+use futures_util::stream::{self, StreamExt};
+use http::Request;
+use kube::client::Body;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::live::{AT_ONCE, Live};
+use crate::model::access::{Allowed, Permission, Right};
+
+const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+#[derive(Deserialize)]
+struct Review {
+    status: Status,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    allowed: bool,
+    #[serde(default)]
+    denied: bool,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    evaluation_error: String,
+}
+
+impl Live {
+    /// What the server says of each right.
+    pub(crate) async fn review(&self, rights: &[Right]) -> BTreeMap<Right, Permission> {
+        stream::iter(rights)
+            .map(async |right| (right.clone(), self.review_one(right).await))
+            .buffered(AT_ONCE)
+            .collect()
+            .await
+    }
+
+    async fn review_one(&self, right: &Right) -> Permission {
+        let unknown = |detail: String| Permission {
+            allowed: Allowed::Unknown,
+            detail: Some(detail),
+        };
+        let request = Request::post(REVIEWS)
+            .header("Accept", "application/json")
+            .header("Content-Type", "application/json")
+            .body(Body::from(question(right).to_string().into_bytes()));
+        let request = match request {
+            Ok(request) => request,
+            Err(error) => return unknown(error.to_string()),
+        };
+        match self.send(request).await {
+            Ok(page) => permission(&page.bytes),
+            Err(failure) => unknown(failure.detail),
+        }
+    }
+}
+
+/// The review to be answered.
+fn question(right: &Right) -> Value {
+    let spec = if right.is_path() {
+        json!({"nonResourceAttributes": {"verb": right.verb, "path": right.resource}})
+    } else {
+        json!({"resourceAttributes": {
+            "verb": right.verb,
+            "group": right.group,
+            "version": "v1",
+            "resource": right.resource,
+            // Empty is all of them.
+            "namespace": right.namespace.as_deref().unwrap_or_default(),
+            "name": right.name.as_deref().unwrap_or_default(),
+        }})
+    };
+    json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": spec})
+}
+
+/// What an answered review says.
+fn permission(bytes: &[u8]) -> Permission {
+    let Ok(Review { status }) = serde_json::from_slice(bytes) else {
+        return Permission {
+            allowed: Allowed::Unknown,
+            detail: Some("the server's answer is not a review".to_owned()),
+        };
+    };
+    let allowed = match (status.allowed, status.denied) {
+        (true, _) => Allowed::Yes,
+        // An authorizer failed, and none that answered said no: nobody decided.
+        (false, false) if !status.evaluation_error.is_empty() => Allowed::Unknown,
+        (false, _) => Allowed::No,
+    };
+    let causes = [status.reason, status.evaluation_error];
+    let causes = causes.map(|cause| cause.trim().to_owned());
+    let said: Vec<&str> = causes
+        .iter()
+        .map(String::as_str)
+        .filter(|cause| !cause.is_empty())
+        .collect();
+    Permission {
+        allowed,
+        // Why something is allowed (a role binding's name) is nobody's question here.
+        detail: (allowed != Allowed::Yes && !said.is_empty()).then(|| said.join("; ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authorizer_that_failed_decides_nothing() {
+        let of = |status: &str| permission(format!(r#"{{"status":{status}}}"#).as_bytes()).allowed;
+        assert_eq!(
+            of(r#"{"allowed":true,"evaluationError":"x"}"#),
+            Allowed::Yes
+        );
+        assert_eq!(of(r#"{"allowed":false}"#), Allowed::No);
+        assert_eq!(
+            of(r#"{"allowed":false,"evaluationError":"x"}"#),
+            Allowed::Unknown
+        );
+        assert_eq!(
+            of(r#"{"allowed":false,"denied":true,"evaluationError":"x"}"#),
+            Allowed::No
+        );
+        assert_eq!(permission(b"{}").allowed, Allowed::Unknown);
+    }
+
+    #[test]
+    fn the_question_is_as_narrow_as_the_read() {
+        let asked = question(&Right::get("", "pods", Some("shop"), "web"));
+        let attributes = &asked["spec"]["resourceAttributes"];
+        assert_eq!(
+            (&attributes["name"], &attributes["namespace"]),
+            (&"web".into(), &"shop".into())
+        );
+        let path = question(&Right::get("", "/version", None, ""));
+        assert_eq!(path["spec"]["nonResourceAttributes"]["path"], "/version");
+    }
+}

@@ -1,0 +1,139 @@
+//! Decodes what makes Pods: apps/v1 DaemonSet, Deployment, ReplicaSet and StatefulSet, batch/v1 Job.
+//!
+//! Only their selectors and owners; their templates may hold anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::list;
+use crate::model::fact::Content;
+use crate::model::pod::{PodName, Uid};
+use crate::model::selector::{LabelSelector, LabelTest, Requirement};
+use crate::model::workload::{Workload, WorkloadKind};
+
+#[derive(Deserialize)]
+struct WorkloadObject {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    name: String,
+    #[serde(default)]
+    namespace: Option<String>,
+    #[serde(default)]
+    uid: Option<String>,
+    #[serde(default, deserialize_with = "list")]
+    owner_references: Vec<OwnerReference>,
+}
+
+#[derive(Deserialize)]
+struct OwnerReference {
+    #[serde(default)]
+    uid: String,
+    #[serde(default)]
+    controller: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+struct Spec {
+    #[serde(default)]
+    selector: Option<Selector>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Selector {
+    #[serde(default)]
+    match_labels: Option<BTreeMap<String, String>>,
+    #[serde(default, deserialize_with = "list")]
+    match_expressions: Vec<Expression>,
+}
+
+#[derive(Deserialize)]
+struct Expression {
+    key: String,
+    operator: Operator,
+    #[serde(default, deserialize_with = "list")]
+    values: Vec<String>,
+}
+
+#[derive(Deserialize)]
+enum Operator {
+    In,
+    NotIn,
+    Exists,
+    DoesNotExist,
+}
+
+pub(super) fn daemon_set(json: &str) -> Result<Content, serde_json::Error> {
+    decode(WorkloadKind::DaemonSet, json)
+}
+
+pub(super) fn deployment(json: &str) -> Result<Content, serde_json::Error> {
+    decode(WorkloadKind::Deployment, json)
+}
+
+pub(super) fn job(json: &str) -> Result<Content, serde_json::Error> {
+    decode(WorkloadKind::Job, json)
+}
+
+pub(super) fn replica_set(json: &str) -> Result<Content, serde_json::Error> {
+    decode(WorkloadKind::ReplicaSet, json)
+}
+
+pub(super) fn stateful_set(json: &str) -> Result<Content, serde_json::Error> {
+    decode(WorkloadKind::StatefulSet, json)
+}
+
+fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> {
+    let object: WorkloadObject = serde_json::from_str(json)?;
+    let metadata = object.metadata;
+    let namespace = metadata.namespace.unwrap_or_else(|| "default".to_owned());
+    // Hand-written files may lack a uid; nothing is then theirs by ownership.
+    let uid = metadata
+        .uid
+        .unwrap_or_else(|| format!("{}/{namespace}/{}", kind.resource(), metadata.name));
+    Ok(Content::Workload(Workload {
+        kind,
+        name: PodName {
+            namespace,
+            name: metadata.name,
+        },
+        uid: Uid(uid),
+        selector: object.spec.selector.map(selector),
+        controller: metadata
+            .owner_references
+            .into_iter()
+            .find(|owner| owner.controller == Some(true))
+            .map(|owner| Uid(owner.uid)),
+    }))
+}
+
+fn selector(selector: Selector) -> LabelSelector {
+    let labels = selector
+        .match_labels
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| Requirement {
+            key,
+            test: LabelTest::In(BTreeSet::from([value])),
+        });
+    let expressions = selector.match_expressions.into_iter().map(|expression| {
+        let values = expression.values.into_iter().collect();
+        Requirement {
+            key: expression.key,
+            test: match expression.operator {
+                Operator::In => LabelTest::In(values),
+                Operator::NotIn => LabelTest::NotIn(values),
+                Operator::Exists => LabelTest::Exists,
+                Operator::DoesNotExist => LabelTest::DoesNotExist,
+            },
+        }
+    });
+    LabelSelector(labels.chain(expressions).collect())
+}
