@@ -49,6 +49,10 @@ fn node() -> Answer {
 /// Answers to what every explanation of a pending Pod reads, with nothing in them.
 fn quiet() -> Routes {
     Routes::new()
+        .get(
+            "/version",
+            Answer::json(&json!({"major": "1", "minor": "37", "gitVersion": "v1.37.2"})),
+        )
         .get(EVENTS, list("Event", &[]))
         .get("/api/v1/events", list("Event", &[]))
         .get("/api/v1/pods", list("Pod", &[]))
@@ -108,6 +112,7 @@ fn one_list_of_pods_and_one_of_events_serve_them_all() {
         "/api/v1/namespaces/shop/pods?labelSelector=app%20in%20%28api%2Cweb%29%2C%21old&limit=500",
         "/api/v1/nodes/n1",
         "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1&resourceVersion=7&resourceVersionMatch=NotOlderThan",
+        "/version",
     ];
     assert_eq!(requests, due);
 }
