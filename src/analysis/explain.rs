@@ -122,7 +122,7 @@ pub(crate) fn possible(request: &Request) -> Vec<Want> {
 
 /// Nodes on which other Pods' nominations reserve room against this one.
 pub(super) fn reserved_nodes(world: &World, pod: &Pod) -> BTreeSet<String> {
-    let others = world.pods().map(|other| &other.value);
+    let others = world.nominated_pods().map(|other| &other.value);
     others
         .filter_map(|other| {
             other
