@@ -24,6 +24,8 @@ mod cli;
 mod env;
 mod error;
 mod model;
+#[cfg(test)]
+mod registry;
 mod render;
 mod source;
 

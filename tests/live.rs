@@ -49,7 +49,7 @@ fn main() -> ExitCode {
             let run = move || clusters.with(&minor_of_trial, check);
             add(format!("{minor}::{name}"), Box::new(run));
         }
-        for scenario in SCENARIOS {
+        for scenario in SCENARIOS.iter().filter(|scenario| scenario.is_for(&minor)) {
             let (clusters, minor_of_trial) = (Arc::clone(&clusters), minor.clone());
             let run =
                 move || clusters.with(&minor_of_trial, |cluster| moments::play(cluster, scenario));

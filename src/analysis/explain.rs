@@ -5,15 +5,19 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::select::{self, Request};
-use super::story::{self, Story};
+use super::story::{self, Story, preemptions_for};
 use super::{room, verdict};
 use crate::answer::nomination_explanation::{NominationExplanation, PodSummary, Severity};
 use crate::answer::nomination_explanation_list::NominationExplanationList;
 use crate::answer::{API_VERSION, Header};
 use crate::model::coverage::{Coverage, State};
 use crate::model::pod::{OwnedField, Pod, PodName};
+use crate::model::version::Minor;
 use crate::model::want::Want;
 use crate::model::world::{Sourced, World};
+
+/// The first minor whose API server empties the field with the binding, so that the owner's entry stays behind.
+pub(super) const LEAVES_A_TRACE: Minor = Minor(35);
 
 /// Default of the API server's `--event-ttl`.
 pub(super) const EVENTS_ARE_KEPT: SignedDuration = SignedDuration::from_hours(1);
@@ -67,8 +71,19 @@ fn wants_of(world: &World, pod: &Pod) -> BTreeSet<Want> {
     match (&pod.node, &pod.nominated_node) {
         // Bound: only the victims' events tell where a scheduler's nomination pointed.
         (Some(_), _) => {
-            if nominated_before {
+            let traceless = world
+                .version()
+                .is_some_and(|version| version < LEAVES_A_TRACE);
+            let failed_before = world
+                .events_about(&pod.uid)
+                .any(|event| event.value.reason == "FailedScheduling");
+            // A nomination that was cleared before the binding has no owner; only a Pod that failed before can have had one.
+            if nominated_before || traceless || failed_before {
                 wants.insert(Want::PreemptedEvents);
+            }
+            if !nominated_before && pod.managed_fields.is_some() {
+                // No owner means that none stood, unless the version leaves no trace.
+                wants.insert(Want::ServerVersion);
             }
         }
         (None, Some(node)) => {
@@ -85,6 +100,15 @@ fn wants_of(world: &World, pod: &Pod) -> BTreeSet<Want> {
         (None, None) if reason == Some("Unschedulable") => {
             wants.insert(Want::PreemptedEvents);
             wants.insert(Want::NominatedPods);
+            // Where it preempted before: whether those victims are gone, and what became of the node.
+            let noted = preemptions_for(world, &pod.uid)
+                .pop()
+                .and_then(|(_, note)| note.node);
+            wants.extend(
+                noted
+                    .into_iter()
+                    .flat_map(|node| [Want::PodsOnNode(node.clone()), Want::Node(node)]),
+            );
             for node in reserved_nodes(world, pod)
                 .into_iter()
                 .take(MAX_RESERVED_NODES)

@@ -53,7 +53,16 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
     });
 
     if let (Some(node), None) = (&pod.nominated_node, &pod.node) {
+        let noted_from = noted
+            .as_ref()
+            .filter(|noted| noted.node.as_deref() == Some(node))
+            .and_then(|noted| noted.from);
         let mut standing = standing(story, node, owner, noted.is_some(), decision.as_ref());
+        // Any later patch of the same manager moves the entry's time; the victim's event does not move.
+        standing.from = match (standing.from, noted_from) {
+            (Some(entry), Some(event)) => Some(entry.min(event)),
+            (entry, event) => entry.or(event),
+        };
         if pod.deletion.is_some() {
             standing.ended = Some(Ended::Deleted);
             standing.until = None;
@@ -128,7 +137,11 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
         (None, None, Some(decision)) => Some(Nomination {
             node: Some(decision.node.clone()),
             kind: NominationKind::External,
-            by: Writer::default(),
+            by: Writer {
+                manager: decision_writer(story),
+                user: None,
+                scheduler: None,
+            },
             from: decision.written_at,
             until: None,
             ended: None,
@@ -147,17 +160,11 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
 
 /// An outsider's decision after which somebody else wrote the field; its own entry is gone by then (observed, 1.37.2).
 fn replaced(story: &Story<'_>, decision: Decision, by: &Nomination) -> Nomination {
-    let writer = story
-        .pod
-        .managed_fields
-        .iter()
-        .flatten()
-        .find(|owner| owner.owns(OwnedField::Decision));
     Nomination {
         node: Some(decision.node.clone()),
         kind: NominationKind::External,
         by: Writer {
-            manager: writer.map(|owner| owner.manager.clone()),
+            manager: decision_writer(story),
             user: None,
             scheduler: None,
         },
@@ -167,6 +174,15 @@ fn replaced(story: &Story<'_>, decision: Decision, by: &Nomination) -> Nominatio
         ended_by: by.by.scheduler.clone().or(by.by.manager.clone()),
         decision: Some(decision),
     }
+}
+
+/// The manager that owns the decision annotation; its own claim.
+fn decision_writer(story: &Story<'_>) -> Option<String> {
+    let owners = story.pod.managed_fields.iter().flatten();
+    owners
+        .filter(|owner| owner.owns(OwnedField::Decision))
+        .map(|owner| owner.manager.clone())
+        .next()
 }
 
 /// The nomination that the field states.
@@ -241,7 +257,7 @@ fn end(story: &Story<'_>, last: &mut Nomination, stood_at_binding: bool) {
         });
         return;
     };
-    if !stood_at_binding {
+    if !stood_at_binding && story.traceless().is_none() {
         // Without the owner's entry it was taken back before; when and by whom is not recorded.
         last.ended = Some(Ended::Cleared);
         return;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::explain::LEAVES_A_TRACE;
 use super::preempted_note::{self, PreemptedNote, Preemptor};
 use super::{explain, message, nominations, timeline, victims};
 use crate::answer::nomination_explanation::{
@@ -13,8 +14,12 @@ use crate::answer::nomination_explanation::{
 };
 use crate::model::claim::Claim;
 use crate::model::event::Event;
-use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName};
+use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName, Uid};
+use crate::model::version::Minor;
 use crate::model::world::{Sourced, World};
+
+/// Time without a preemption that parts two of them.
+const LOOP_GAP: SignedDuration = SignedDuration::from_secs(5);
 
 /// Preemptions at different times, after which a Pod that is still pending is said to loop.
 const LOOP_ROUNDS: usize = 3;
@@ -105,27 +110,33 @@ impl<'w> Story<'w> {
             .filter(|event| is_by_scheduler(event, self.pod))
     }
 
-    /// `Preempted` events whose note says that this Pod took the room.
+    /// `Preempted` events whose note says that this Pod took the room, oldest first.
     pub(super) fn preemptions(&self) -> Vec<(&'w Sourced<Event>, PreemptedNote)> {
-        let mut found: Vec<_> = self
-            .world
-            .preempted_events()
-            .filter_map(|event| Some((event, preempted_note::parse(&event.value.note)?)))
-            .filter(|(_, note)| note.preemptor == Preemptor::Pod(self.pod.uid.clone()))
-            .collect();
-        found.sort_by_key(|(event, _)| (event.value.last, event.value.uid.clone()));
-        found
+        preemptions_for(self.world, &self.pod.uid)
+    }
+
+    /// The server's version, if it leaves no trace of a nomination on a bound Pod (before 1.35).
+    pub(super) fn traceless(&self) -> Option<Minor> {
+        self.world
+            .version()
+            .filter(|version| *version < LEAVES_A_TRACE)
     }
 
     /// Whether it preempted again and again and is still pending.
+    ///
+    /// One preemption writes an event for each victim within moments; a gap begins another.
     pub(super) fn preempts_in_a_loop(&self) -> bool {
-        let rounds: BTreeSet<i64> = self
+        let times: Vec<Timestamp> = self
             .preemptions()
             .iter()
             .filter_map(|(event, _)| event.value.first)
-            .map(Timestamp::as_second)
             .collect();
-        rounds.len() >= LOOP_ROUNDS
+        let gaps = times
+            .iter()
+            .zip(times.iter().skip(1))
+            .filter(|(one, next)| next.duration_since(**one) >= LOOP_GAP)
+            .count();
+        !times.is_empty() && gaps + 1 >= LOOP_ROUNDS
     }
 
     /// The managedFields entry that owns `status.nominatedNodeName`: who wrote it last.
@@ -270,6 +281,20 @@ impl<'w> Story<'w> {
             uid: uid.0,
         })
     }
+}
+
+/// `Preempted` events whose note says that the Pod of this UID took the room, oldest first.
+pub(super) fn preemptions_for<'w>(
+    world: &'w World,
+    uid: &Uid,
+) -> Vec<(&'w Sourced<Event>, PreemptedNote)> {
+    let mut found: Vec<_> = world
+        .preempted_events()
+        .filter_map(|event| Some((event, preempted_note::parse(&event.value.note)?)))
+        .filter(|(_, note)| note.preemptor == Preemptor::Pod(uid.clone()))
+        .collect();
+    found.sort_by_key(|(event, _)| (event.value.first, event.value.uid.clone()));
+    found
 }
 
 /// Whether a scheduler wrote the event: its reporter is the Pod's, or at least no autoscaler.

@@ -58,26 +58,20 @@ pub(crate) fn find(name: &str) -> Option<&'static Format> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-    use std::path::Path;
-
     use super::*;
+    use crate::registry;
 
     /// Files of the folder that are no format.
     const PARTS: [&str; 3] = ["escape", "mod", "wrap"];
 
     #[test]
-    fn registry_and_folder_agree() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/render");
-        let files: BTreeSet<String> = folder
-            .read_dir()
-            .expect("the folder of this file is there")
-            .map(|entry| entry.expect("its entries are readable").path())
-            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
-            .filter(|name| !PARTS.contains(&name.as_str()))
-            .collect();
-        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-        assert_eq!(names, files.iter().map(String::as_str).collect::<Vec<_>>());
+    fn every_file_has_its_line() {
+        let files = registry::files("render", &PARTS);
+        assert_eq!(
+            files,
+            registry::names(FORMATS.iter().map(|format| format.name))
+        );
+        assert!(FORMATS.is_sorted_by_key(|format| format.name));
     }
 
     #[test]

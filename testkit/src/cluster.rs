@@ -202,6 +202,11 @@ impl Cluster {
         &self.nodes
     }
 
+    /// The loopback address that all components listen on.
+    pub(crate) fn address(&self) -> &str {
+        self.plan.address()
+    }
+
     /// The API server's URL.
     pub fn server(&self) -> &str {
         &self.server

@@ -89,6 +89,11 @@ impl Plan {
         format!("https://{}:{API_SERVER_PORT}", self.address)
     }
 
+    /// The cluster's own address.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     pub(crate) fn etcd(&self) -> Program {
         let client = format!("http://{}:{ETCD_PORT}", self.address);
         let peer = format!("http://{}:{ETCD_PEER_PORT}", self.address);

@@ -21,6 +21,7 @@ mod cluster;
 pub mod collect;
 mod component;
 pub mod fake_server;
+mod hold;
 pub mod normalise;
 pub mod scenario;
 mod supervisor;

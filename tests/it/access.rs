@@ -51,8 +51,7 @@ What would be read:
                                              the Pod
   list events -A                       Yes   which Pods of any namespace had to go for the Pod
   get persistentvolumeclaims -n shop   Yes   for which node a volume of the Pod was prepared
-  get /version                         Yes   how a scheduler of this version leaves a binding that
-                                             failed
+  get /version                         Yes   what this version leaves behind of a nomination
 ";
     assert_eq!(run.stdout, expected);
     let requests = server.requests();

@@ -9,7 +9,7 @@ use super::plugin::root;
 
 /// What each module of `src/` may name by `crate::`, beside itself.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("analysis", &["answer", "model"]),
+    ("analysis", &["answer", "model", "registry"]),
     ("answer", &["block", "model"]),
     ("block", &[]),
     (
@@ -22,8 +22,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("lib", &[]),
     ("model", &[]),
-    ("render", &["block"]),
-    ("source", &["model"]),
+    // Only tests name it.
+    ("registry", &[]),
+    ("render", &["block", "registry"]),
+    ("source", &["model", "registry"]),
 ];
 
 /// Words that only some modules may use at all.

@@ -58,7 +58,7 @@ const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "u -n s4d",
         "NotNominated",
         "unschedulable",
-        "Proven",
+        "Inferred",
     ),
     (
         "1.35/4e-external-reserves-room",
@@ -131,7 +131,7 @@ const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "u -n s4d",
         "NotNominated",
         "unschedulable",
-        "Proven",
+        "Inferred",
     ),
     (
         "1.36/4e-external-reserves-room",
@@ -188,7 +188,7 @@ const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "web -n s12",
         "NotNominated",
         "unschedulable",
-        "Proven",
+        "Inferred",
     ),
     (
         "1.37/13-scheduler-restart",
@@ -269,7 +269,7 @@ const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "u1 -n s1b",
         "NotNominated",
         "unschedulable",
-        "Proven",
+        "Inferred",
     ),
     (
         "1.37/1b-unschedulable-external",
@@ -389,7 +389,7 @@ const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "u -n s4d",
         "NotNominated",
         "unschedulable",
-        "Proven",
+        "Inferred",
     ),
     (
         "1.37/4e-external-reserves-room",

@@ -53,6 +53,10 @@ fn quiet() -> Routes {
         .get("/api/v1/events", list("Event", &[]))
         .get("/api/v1/pods", list("Pod", &[]))
         .get("/api/v1/nodes/n1", node())
+        .get(
+            "/version",
+            Answer::json(&json!({"major": "1", "minor": "37", "gitVersion": "v1.37.2"})),
+        )
 }
 
 fn serve(routes: Routes) -> (FakeServer, TempDir, PathBuf) {
@@ -108,6 +112,7 @@ fn one_list_of_pods_and_one_of_events_serve_them_all() {
         "/api/v1/namespaces/shop/pods?labelSelector=app%20in%20%28api%2Cweb%29%2C%21old&limit=500",
         "/api/v1/nodes/n1",
         "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1&resourceVersion=7&resourceVersionMatch=NotOlderThan",
+        "/version",
     ];
     assert_eq!(requests, due);
 }

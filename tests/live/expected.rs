@@ -22,6 +22,90 @@ type Row = (
 
 const ROWS: &[Row] = &[
     (
+        "cordon-clears-nomination",
+        "cleared",
+        "Cleared",
+        None,
+        "Inferred",
+    ),
+    (
+        "cordon-clears-nomination",
+        "victim-gone",
+        "Cleared",
+        None,
+        "Inferred",
+    ),
+    (
+        "cordon-clears-nomination",
+        "bound",
+        "Honoured",
+        Some("cleared-before-binding"),
+        "Inferred",
+    ),
+    (
+        "cordon-while-waiting",
+        "cordoned",
+        "Stale",
+        Some("node-unschedulable"),
+        "Proven",
+    ),
+    (
+        "cordon-while-waiting",
+        "cleared",
+        "Cleared",
+        None,
+        "Inferred",
+    ),
+    (
+        "cordon-while-waiting",
+        "bound",
+        "Honoured",
+        Some("cleared-before-binding"),
+        "Inferred",
+    ),
+    (
+        "hint-reserves-room",
+        "nominated",
+        "Gated",
+        Some("scheduling-gates"),
+        "Proven",
+    ),
+    (
+        "hint-reserves-room",
+        "blocked",
+        "NotNominated",
+        Some("blocked-by-reservation"),
+        "Inferred",
+    ),
+    (
+        "hint-reserves-room",
+        "higher-bound",
+        "NotNominated",
+        None,
+        "Inferred",
+    ),
+    (
+        "hint-to-absent-node",
+        "standing",
+        "Stale",
+        Some("node-gone"),
+        "Proven",
+    ),
+    (
+        "hint-to-absent-node",
+        "nominated",
+        "Gated",
+        Some("scheduling-gates"),
+        "Proven",
+    ),
+    (
+        "hint-to-absent-node",
+        "bound",
+        "Unknown",
+        Some("node-not-recorded"),
+        "Inferred",
+    ),
+    (
         "infeasible-hint",
         "nominated",
         "Gated",
@@ -48,6 +132,35 @@ const ROWS: &[Row] = &[
         "pending",
         "NeverAttempted",
         Some("just-created"),
+        "Inferred",
+    ),
+    // Of a bare hint that was cleared nothing is left.
+    (
+        "outside-hint-changed",
+        "cleared",
+        "NotNominated",
+        Some("unschedulable"),
+        "Inferred",
+    ),
+    (
+        "outside-hint-changed",
+        "decided-cleared",
+        "Cleared",
+        Some("outside-hint-overwritten"),
+        "Inferred",
+    ),
+    (
+        "outside-hint-no-wake",
+        "hinted",
+        "WaitingForScheduler",
+        Some("outside-hint-no-wake"),
+        "Proven",
+    ),
+    (
+        "outside-hint-no-wake",
+        "bound",
+        "Unknown",
+        Some("node-not-recorded"),
         "Inferred",
     ),
     (
@@ -86,6 +199,20 @@ const ROWS: &[Row] = &[
         "Inferred",
     ),
     (
+        "overwritten-preemption",
+        "overwritten",
+        "WaitingForVictims",
+        Some("victim-terminating"),
+        "Proven",
+    ),
+    (
+        "overwritten-preemption",
+        "bound",
+        "Honoured",
+        None,
+        "Inferred",
+    ),
+    (
         "preemption-with-grace",
         "waiting",
         "WaitingForVictims",
@@ -99,10 +226,31 @@ const ROWS: &[Row] = &[
         None,
         "Inferred",
     ),
+    (
+        "scheduler-restart-while-waiting",
+        "restarted",
+        "WaitingForVictims",
+        Some("victim-terminating"),
+        "Proven",
+    ),
+    (
+        "scheduler-restart-while-waiting",
+        "bound",
+        "Honoured",
+        None,
+        "Inferred",
+    ),
 ];
 
 /// The same moment, asked about a minute later: what is due by then.
 const A_MINUTE_LATER: &[Row] = &[
+    (
+        "cordon-while-waiting",
+        "cordoned",
+        "Stale",
+        Some("node-unschedulable"),
+        "Proven",
+    ),
     (
         "no-scheduler",
         "pending",
@@ -121,6 +269,51 @@ const A_MINUTE_LATER: &[Row] = &[
 
 /// The same moment for a user who may only get Pods.
 const WITH_FEW_RIGHTS: &[Row] = &[
+    // Only a victim's event tells of the nomination.
+    (
+        "cordon-while-waiting",
+        "cleared",
+        "NotNominated",
+        Some("unschedulable"),
+        "Inferred",
+    ),
+    (
+        "cordon-while-waiting",
+        "bound",
+        "NotNominated",
+        None,
+        "Inferred",
+    ),
+    (
+        "hint-reserves-room",
+        "blocked",
+        "NotNominated",
+        Some("unschedulable"),
+        "Inferred",
+    ),
+    // Whether there is such a node could not be seen.
+    (
+        "hint-to-absent-node",
+        "standing",
+        "WaitingForScheduler",
+        Some("outside-hint-no-wake"),
+        "Inferred",
+    ),
+    (
+        "outside-hint-changed",
+        "decided-cleared",
+        "Cleared",
+        Some("outside-hint-overwritten"),
+        "Inferred",
+    ),
+    // Whether the node can take it could not be seen.
+    (
+        "outside-hint-no-wake",
+        "hinted",
+        "WaitingForScheduler",
+        Some("outside-hint-no-wake"),
+        "Inferred",
+    ),
     // Within ten seconds the victims may not be deleted yet, whoever looks.
     (
         "preemption-with-grace",
@@ -146,13 +339,22 @@ const WITH_FEW_RIGHTS: &[Row] = &[
 ];
 
 /// Both at once: what hinges on what this user may not see.
-const WITH_FEW_RIGHTS_LATER: &[Row] = &[(
-    "preemption-with-grace",
-    "waiting",
-    "Unknown",
-    Some("pods-not-observed"),
-    "Inferred",
-)];
+const WITH_FEW_RIGHTS_LATER: &[Row] = &[
+    (
+        "cordon-while-waiting",
+        "cordoned",
+        "Unknown",
+        Some("pods-not-observed"),
+        "Inferred",
+    ),
+    (
+        "preemption-with-grace",
+        "waiting",
+        "Unknown",
+        Some("pods-not-observed"),
+        "Inferred",
+    ),
+];
 
 /// Asks about a moment in every way, and compares.
 pub(crate) fn check(

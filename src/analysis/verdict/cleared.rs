@@ -28,11 +28,23 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         ));
     }
     evidence.push(story.evidence(None, "status.nominatedNodeName is empty"));
-    let victims = if last.kind == NominationKind::Preemption {
-        " Its victims left for nothing so far."
-    } else {
-        ""
+    let leaving = story
+        .victims
+        .iter()
+        .any(|victim| victim.deletion_timestamp.is_some());
+    let victims = match (last.kind, leaving) {
+        (NominationKind::Preemption, true) => " Its victims still terminate, for nothing so far.",
+        (NominationKind::Preemption, false) => " Its victims left for nothing so far.",
+        _ => "",
     };
+    if let Some(known) = last.node.as_deref().and_then(|node| story.world.node(node)) {
+        if known.value.unschedulable {
+            evidence.push(story.evidence(None, format!("Node {node} is cordoned")));
+        } else if known.value.ready == Some(false) {
+            evidence
+                .push(story.evidence(known.value.ready_since, format!("Node {node} is not ready")));
+        }
+    }
     let cause = if story.preempts_in_a_loop() {
         evidence.push(story.evidence(
             None,

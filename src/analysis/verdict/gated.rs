@@ -2,6 +2,7 @@
 
 use super::Story;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
+use crate::model::want::Want;
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     if story.pod.gates.is_empty() || story.pod.node.is_some() {
@@ -23,15 +24,25 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             .manager
             .as_deref()
             .unwrap_or("a writer that is not recorded");
-        summary = format!(
-            "{summary} It is nominated to {node} by {by:?}; the first attempt after the gates are gone tries that node first."
-        );
         evidence.push(story.evidence(standing.from, format!("status.nominatedNodeName is {node}")));
+        let absent = story.world.node(node).is_none()
+            && story.world.is_complete(&Want::Node(node.to_owned()));
+        if absent {
+            // Observed on 1.35.4, 1.36.3 and 1.37.2: it is bound elsewhere, without a word of the hint.
+            evidence.push(story.evidence(None, format!("there is no Node {node}")));
+            summary = format!(
+                "{summary} It is nominated to {node} by {by:?}, a node that does not exist (yet): such a hint is passed over."
+            );
+        } else {
+            summary = format!(
+                "{summary} It is nominated to {node} by {by:?}; the first attempt after the gates are gone tries that node first."
+            );
+        }
         // Observed on 1.35.4, 1.36.3 and 1.37.2: the claim holds while the Pod is gated.
-        advice.push(format!(
+        advice.extend((!absent).then(|| format!(
             "until then the nomination reserves room on {node} against Pods of equal or lower priority; list such claims with: kubectl get pods -A --field-selector status.nominatedNodeName={}",
             crate::analysis::story::shell(node)
-        ));
+        )));
     }
     Some(Verdict {
         kind: VerdictKind::Gated,

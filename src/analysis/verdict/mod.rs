@@ -21,6 +21,7 @@ mod not_nominated;
 mod nothing_in_progress;
 mod prebind_timeout;
 mod refused_by_kubelet;
+mod trace_wiped;
 mod victims_not_observed;
 mod waiting_for_binding;
 mod waiting_for_scheduler;
@@ -50,6 +51,7 @@ const RULES: &[Rule] = &[
     Rule::new("moved", moved::judge),
     Rule::new("node_not_recorded", node_not_recorded::judge),
     Rule::new("managed_fields_stripped", managed_fields_stripped::judge),
+    Rule::new("trace_wiped", trace_wiped::judge),
     Rule::new("bound_unnominated", bound_unnominated::judge),
     // Gone, gated, our own decisions.
     Rule::new("deleted", deleted::judge),
@@ -86,24 +88,11 @@ pub(super) fn judge(story: &Story<'_>) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry;
 
     #[test]
     fn every_file_has_its_line() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/analysis/verdict");
-        let mut files: Vec<String> = std::fs::read_dir(folder)
-            .expect("the folder is there")
-            .map(|entry| {
-                entry
-                    .expect("it can be listed")
-                    .file_name()
-                    .to_string_lossy()
-                    .replace(".rs", "")
-            })
-            .filter(|name| name != "mod")
-            .collect();
-        files.sort();
-        let mut listed: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
-        listed.sort_unstable();
-        assert_eq!(files, listed, "a verdict rule is a file and a line");
+        let files = registry::files("analysis/verdict", &["mod"]);
+        assert_eq!(files, registry::names(RULES.iter().map(|rule| rule.name)));
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
     let mut evidence = Vec::new();
     let by = match (last.kind, &last.by.scheduler, &last.by.manager) {
         (NominationKind::Preemption, Some(scheduler), _) => {
-            format!("by {scheduler}, which preempted for it,")
+            format!("by {scheduler} (which preempted Pods there)")
         }
         (_, Some(scheduler), _) => format!("by {scheduler}"),
         (_, None, Some(manager)) => format!("by a writer that calls itself {manager:?}"),
@@ -49,12 +49,19 @@ pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
             owner.manager
         );
         evidence.push(story.evidence(owner.time, text));
+    } else if let Some(version) = story.traceless() {
+        let text = format!(
+            "the server is 1.{}, where the kubelet wipes the owner: whether it stood until the binding cannot be seen",
+            version.0
+        );
+        evidence.push(story.evidence(None, text));
     } else if story.pod.managed_fields.is_some() {
         evidence.push(story.evidence(None, "managedFields: nobody owns status.nominatedNodeName, so the nomination was taken back before the binding"));
     } else {
         evidence.push(story.evidence(None, "managedFields are missing: whether the nomination stood until the binding cannot be seen"));
     }
-    let cleared = owner.is_none() && story.pod.managed_fields.is_some();
+    let cleared =
+        owner.is_none() && story.pod.managed_fields.is_some() && story.traceless().is_none();
     Whence {
         by,
         cause: cleared.then_some("cleared-before-binding"),

@@ -3,6 +3,7 @@
 //! Setting an empty field wakes nobody (observed on 1.35.4, 1.36.3 and 1.37.2).
 
 use super::Story;
+use crate::analysis::room::{Count, shortages};
 use crate::answer::nomination_explanation::{Certainty, NominationKind, Verdict, VerdictKind};
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
@@ -19,6 +20,17 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         standing.from,
         format!("status.nominatedNodeName is {node}, written by {by:?} (its own claim)"),
     )];
+    // An unseen Node may be gone, and the hint with it.
+    let node_seen = story.world.node(node).is_some();
+    if !node_seen {
+        evidence.push(story.evidence(
+            None,
+            format!("Node {node} was not seen: whether it can take the Pod was not judged"),
+        ));
+    }
+    for shortage in shortages(story, node, Count::Bound).unwrap_or_default() {
+        evidence.push(story.evidence(None, format!("{node}, {}", shortage.words())));
+    }
     let (cause, what) = if let Some(condition) = unschedulable {
         evidence.push(story.evidence(
             condition.last_transition,
@@ -40,7 +52,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     Some(Verdict {
         kind: VerdictKind::WaitingForScheduler,
         cause: Some(cause),
-        certainty: if story.nominator().is_some() {
+        certainty: if story.nominator().is_some() && node_seen {
             Certainty::Proven
         } else {
             Certainty::Inferred

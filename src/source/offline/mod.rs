@@ -192,7 +192,19 @@ impl Collected {
                     absent("Pod of this name")
                 }
             }
-            Want::EventsAbout { .. } | Want::EventsAboutPods { .. } | Want::PreemptedEvents => {
+            Want::PreemptedEvents => {
+                if listed("Event") || contents().any(|content| matches!(content, Content::Event(_)))
+                {
+                    // A list does not say whether it was taken of all namespaces, and a victim may be in any.
+                    (
+                        State::Partial,
+                        Some("only events of the input's namespaces are known".to_owned()),
+                    )
+                } else {
+                    absent("Events")
+                }
+            }
+            Want::EventsAbout { .. } | Want::EventsAboutPods { .. } => {
                 if listed("Event") || contents().any(|content| matches!(content, Content::Event(_)))
                 {
                     (State::Complete, None)
@@ -280,25 +292,15 @@ impl Collected {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry;
 
     #[test]
     fn every_file_has_its_line() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/source/offline");
-        let mut files: Vec<String> = std::fs::read_dir(folder)
-            .expect("the folder is there")
-            .map(|entry| {
-                entry
-                    .expect("it can be listed")
-                    .file_name()
-                    .to_string_lossy()
-                    .replace(".rs", "")
-            })
-            .filter(|name| name != "mod")
-            .collect();
-        files.sort();
-        let mut listed: Vec<&str> = ORIGINS.iter().map(|origin| origin.name).collect();
-        listed.sort_unstable();
-        assert_eq!(files, listed, "an offline origin is a file and a line");
+        let files = registry::files("source/offline", &["mod"]);
+        assert_eq!(
+            files,
+            registry::names(ORIGINS.iter().map(|origin| origin.name))
+        );
     }
 
     #[test]

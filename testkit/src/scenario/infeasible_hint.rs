@@ -11,6 +11,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     name: "infeasible-hint",
     about: "A gated Pod is nominated to a full node and is bound to another one when its gate goes.",
     moments: &["nominated", "bound", "decided-bound"],
+    plays_on: |_| true,
     run: |stage| Box::pin(run(stage)),
 };
 

@@ -3,26 +3,42 @@
 //! A scenario is a file here and a line in [`SCENARIOS`]. It plays in a namespace of its own, waits by watching, and
 //! takes away what it made. It must not say what a tool should make of a moment: that is up to who observes.
 
+mod cordon_clears_nomination;
+mod cordon_while_waiting;
+mod hint_reserves_room;
+mod hint_to_absent_node;
 mod infeasible_hint;
 mod no_scheduler;
+mod outside_hint_changed;
+mod outside_hint_no_wake;
 mod outside_hint_on_gated_pod;
+mod overwritten_preemption;
 mod preemption_with_grace;
+mod scheduler_restart_while_waiting;
 mod stage;
 
 use std::error::Error;
 use std::pin::Pin;
 
 use crate::client::ClientError;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, ClusterError};
 
 pub use stage::Stage;
 
 /// All scenarios, sorted by name.
 pub const SCENARIOS: &[Scenario] = &[
+    cordon_clears_nomination::SCENARIO,
+    cordon_while_waiting::SCENARIO,
+    hint_reserves_room::SCENARIO,
+    hint_to_absent_node::SCENARIO,
     infeasible_hint::SCENARIO,
     no_scheduler::SCENARIO,
+    outside_hint_changed::SCENARIO,
+    outside_hint_no_wake::SCENARIO,
     outside_hint_on_gated_pod::SCENARIO,
+    overwritten_preemption::SCENARIO,
     preemption_with_grace::SCENARIO,
+    scheduler_restart_while_waiting::SCENARIO,
 ];
 
 /// A future on the thread that made it.
@@ -37,6 +53,8 @@ pub struct Scenario {
     pub about: &'static str,
     /// The moments at which it stops, in order.
     pub moments: &'static [&'static str],
+    /// Whether a minor of Kubernetes 1 does what happens here.
+    plays_on: fn(u16) -> bool,
     run: for<'a, 'b> fn(&'a mut Stage<'b>) -> Step<'a, Result<(), ScenarioError>>,
 }
 
@@ -69,6 +87,9 @@ pub enum ScenarioError {
     /// The cluster did not do what the scenario needs.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// A component did not end or start.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// The cluster did something else.
     #[error("{0}")]
     Unexpected(String),
@@ -82,6 +103,14 @@ pub enum ScenarioError {
 }
 
 impl Scenario {
+    /// Says whether the scenario can be played on a minor such as `1.37`.
+    pub fn is_for(&self, minor: &str) -> bool {
+        let number = minor
+            .strip_prefix("1.")
+            .and_then(|minor| minor.parse().ok());
+        number.is_some_and(self.plays_on)
+    }
+
     /// Plays the scenario on a cluster and takes away what it made.
     pub async fn play(
         &self,
@@ -133,6 +162,22 @@ mod tests {
                 .map(|scenario| scenario.name)
                 .collect::<Vec<_>>()
         );
+    }
+
+    #[test]
+    fn a_scenario_is_for_the_minors_that_do_what_happens() {
+        let late = Scenario {
+            plays_on: |minor| minor >= 37,
+            ..no_scheduler::SCENARIO
+        };
+        for (minor, due) in [
+            ("1.36", false),
+            ("1.37", true),
+            ("1.100", true),
+            ("2.0", false),
+        ] {
+            assert_eq!(late.is_for(minor), due, "{minor}");
+        }
     }
 
     #[test]

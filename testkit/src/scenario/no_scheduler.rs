@@ -9,6 +9,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     name: "no-scheduler",
     about: "A Pod names a scheduler that nobody serves, so nobody ever looks at it.",
     moments: &["pending"],
+    plays_on: |_| true,
     run: |stage| Box::pin(run(stage)),
 };
 

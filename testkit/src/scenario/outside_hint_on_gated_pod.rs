@@ -17,6 +17,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
         "decided-nominated",
         "decided-bound",
     ],
+    plays_on: |_| true,
     run: |stage| Box::pin(run(stage)),
 };
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{Moment, Observer, ScenarioError};
 use crate::client::{Client, ClientError};
 use crate::cluster::Cluster;
+use crate::hold::Hold;
 
 /// The field manager of the one who makes the Pods.
 const AUTHOR: &str = "author";
@@ -23,6 +24,8 @@ pub struct Stage<'a> {
     author: Client,
     outsider: Client,
     moments: Vec<&'static str>,
+    /// Nodes that are closed and have to be opened again.
+    cordoned: Vec<String>,
 }
 
 impl<'a> Stage<'a> {
@@ -57,14 +60,18 @@ impl<'a> Stage<'a> {
             author,
             outsider,
             moments: Vec::new(),
+            cordoned: Vec::new(),
         })
     }
 
-    /// Deletes the Pods and waits until they have gone, since the next scenario needs their room.
+    /// Opens what was closed, deletes the Pods and waits until they have gone, since the next scenario needs their room.
     ///
     /// The kubelet itself has to end them: it counts a Pod that was deleted by force until it notices, and rejects the
     /// next one. The namespace goes by itself.
-    pub(super) async fn clear(self) -> Result<(), ScenarioError> {
+    pub(super) async fn clear(mut self) -> Result<(), ScenarioError> {
+        while let Some(node) = self.cordoned.pop() {
+            self.set_unschedulable(&node, false).await?;
+        }
         let pods = self.pods();
         self.author.delete(&pods, Some(1)).await?;
         for pod in self.author.list(&pods, &[]).await? {
@@ -136,13 +143,13 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Has the outsider nominate a Pod to a node, with annotations in the same request.
+    /// Has the outsider nominate a Pod to a node, with annotations in the same request; returns the Pod as it is then.
     pub(super) async fn nominate(
         &self,
         pod: &Value,
         node: &str,
         annotations: &Value,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<Value, ScenarioError> {
         let mut metadata = json!({
             "uid": pod.pointer("/metadata/uid"),
             "resourceVersion": pod.pointer("/metadata/resourceVersion"),
@@ -155,7 +162,7 @@ impl<'a> Stage<'a> {
         let answer = self.outsider.merge_patch(&path, &change).await?;
         // The server ignores fields that may not be set, and says nothing.
         if text(&answer, "/status/nominatedNodeName") == node {
-            return Ok(());
+            return Ok(answer);
         }
         Err(ScenarioError::Unexpected(format!(
             "the nomination to {node} was not taken up: {answer}"
@@ -202,8 +209,37 @@ impl<'a> Stage<'a> {
         Ok(running)
     }
 
+    /// Waits until a scheduler's last word on a Pod holds some words, in its condition and in an event.
+    pub(super) async fn unschedulable(
+        &self,
+        name: &str,
+        words: &str,
+    ) -> Result<Value, ScenarioError> {
+        let says = |text: &Value| text.as_str().is_some_and(|text| text.contains(words));
+        let pod = self
+            .pod(name, &format!("unschedulable: {words}"), |pod| {
+                condition(pod, "PodScheduled").is_some_and(|condition| {
+                    condition["status"] == "False" && says(&condition["message"])
+                })
+            })
+            .await?;
+        self.event_where(&pod, "FailedScheduling", |event| says(&event["note"]))
+            .await?;
+        Ok(pod)
+    }
+
     /// Waits until there is an event with a reason about a Pod.
     pub(super) async fn event(&self, pod: &Value, reason: &str) -> Result<Value, ScenarioError> {
+        self.event_where(pod, reason, |_| true).await
+    }
+
+    /// Waits until there is an event with a reason about a Pod that is as wanted.
+    pub(super) async fn event_where(
+        &self,
+        pod: &Value,
+        reason: &str,
+        wanted: impl FnMut(&Value) -> bool,
+    ) -> Result<Value, ScenarioError> {
         let (name, uid) = (text(pod, "/metadata/name"), text(pod, "/metadata/uid"));
         let path = format!(
             "/apis/events.k8s.io/v1/namespaces/{}/events",
@@ -216,9 +252,113 @@ impl<'a> Stage<'a> {
                 &format!("event {reason} of Pod {name}"),
                 &path,
                 &selector,
-                |_| true,
+                wanted,
             )
             .await?)
+    }
+
+    /// Lets Pod `preemptor` preempt Pod `victim` on n1; returns when the victim holds and all has been reported.
+    ///
+    /// On n1 sits a Pod of low priority whose container's `lifecycle` makes it hold when it is told to end; on n2 one
+    /// that may not be preempted. So n1 is nominated, and the nomination stands while the victim holds.
+    pub(super) async fn preempt(&self, lifecycle: &Value) -> Result<Value, ScenarioError> {
+        self.priority_class("low", 100).await?;
+        self.priority_class("high", 1000).await?;
+        let mut victim = wanting_on("n1", self.cpu_of("n1").await? * 3 / 4);
+        victim["priorityClassName"] = json!("low");
+        victim["containers"][0]["lifecycle"] = lifecycle.clone();
+        let mut blocker = wanting_on("n2", self.cpu_of("n2").await? * 3 / 4);
+        blocker["priorityClassName"] = json!("high");
+        self.create("blocker", &blocker).await?;
+        self.create("victim", &victim).await?;
+        self.running_on("blocker", "n2").await?;
+        self.running_on("victim", "n1").await?;
+
+        let mut spec = wanting(self.cpu_of("n1").await? * 3 / 4);
+        spec["priorityClassName"] = json!("high");
+        self.create("preemptor", &spec).await?;
+        let nominated = self
+            .pod("preemptor", "nominated", |pod| {
+                text(pod, "/status/nominatedNodeName") == "n1"
+            })
+            .await?;
+        let leaving = self
+            .pod("victim", "leaving", |pod| {
+                condition(pod, "DisruptionTarget").is_some()
+                    && pod.pointer("/metadata/deletionTimestamp").is_some()
+            })
+            .await?;
+        self.event(&leaving, "Preempted").await?;
+        self.event(&leaving, "Killing").await?;
+        self.event(&nominated, "FailedScheduling").await?;
+        Ok(nominated)
+    }
+
+    /// Makes what holds the end of a container.
+    pub(super) async fn hold(&self) -> Result<Hold, ScenarioError> {
+        let hold = Hold::new(self.cluster.address()).await;
+        hold.map_err(|error| {
+            ScenarioError::Unexpected(format!("nothing to hold a container with: {error}"))
+        })
+    }
+
+    /// Lets go of a Pod whose container is held, and waits until it has gone.
+    pub(super) async fn release(&self, hold: Hold, pod: &str) -> Result<(), ScenarioError> {
+        hold.release().await.map_err(|error| {
+            ScenarioError::Unexpected(format!("Pod {pod} was not held: {error}"))
+        })?;
+        Ok(self.author.watch_until_gone(&self.pods(), pod).await?)
+    }
+
+    /// Deletes a Pod and waits until its kubelet has ended it.
+    pub(super) async fn end(&self, pod: &str) -> Result<(), ScenarioError> {
+        let pods = self.pods();
+        self.author
+            .delete(&format!("{pods}/{pod}"), Some(1))
+            .await?;
+        Ok(self.author.watch_until_gone(&pods, pod).await?)
+    }
+
+    /// Closes a node for new Pods. It is opened again at the latest when the scenario ends.
+    pub(super) async fn cordon(&mut self, node: &str) -> Result<(), ScenarioError> {
+        self.cordoned.push(node.to_owned());
+        self.set_unschedulable(node, true).await
+    }
+
+    /// Opens a node that was closed.
+    pub(super) async fn uncordon(&mut self, node: &str) -> Result<(), ScenarioError> {
+        self.set_unschedulable(node, false).await?;
+        self.cordoned.retain(|cordoned| cordoned != node);
+        Ok(())
+    }
+
+    /// Closes or opens a node, and waits until its taint says so too.
+    async fn set_unschedulable(&self, node: &str, closed: bool) -> Result<(), ScenarioError> {
+        const NODES: &str = "/api/v1/nodes";
+        let change = json!({"spec": {"unschedulable": closed}});
+        self.author
+            .merge_patch(&format!("{NODES}/{node}"), &change)
+            .await?;
+        let is_taint = |taint: &Value| taint["key"] == "node.kubernetes.io/unschedulable";
+        let tainted = |node: &Value| {
+            let taints = node.pointer("/spec/taints").and_then(Value::as_array);
+            taints.is_some_and(|all| all.iter().any(is_taint))
+        };
+        self.author
+            .watch_until(
+                &format!("node {node} closed: {closed}"),
+                NODES,
+                &format!("metadata.name={node}"),
+                |node| tainted(node) == closed,
+            )
+            .await?;
+        Ok(())
+    }
+
+    /// Kills a component and starts it again.
+    pub(super) fn restart(&self, component: &str) -> Result<(), ScenarioError> {
+        self.cluster.kill(component)?;
+        Ok(self.cluster.start_again(component)?)
     }
 
     fn pods(&self) -> String {
@@ -233,6 +373,19 @@ pub(super) fn text(object: &Value, pointer: &str) -> String {
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned()
+}
+
+/// Returns a condition of an object.
+fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> {
+    let conditions = object.pointer("/status/conditions")?.as_array()?;
+    conditions.iter().find(|one| one["type"] == kind)
+}
+
+/// Returns the specification of a Pod that wants some thousandths of a CPU of one node.
+pub(super) fn wanting_on(node: &str, cpu: u64) -> Value {
+    let mut spec = wanting(cpu);
+    spec["nodeSelector"] = json!({"kubernetes.io/hostname": node});
+    spec
 }
 
 /// Returns the specification of a Pod that wants some thousandths of a CPU.
