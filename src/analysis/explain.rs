@@ -74,9 +74,9 @@ fn wants_of(world: &World, pod: &Pod) -> BTreeSet<Want> {
             let traceless = world
                 .version()
                 .is_some_and(|version| version < LEAVES_A_TRACE);
-            let failed_before = world.events().any(|event| {
-                event.value.is_about(&pod.uid) && event.value.reason == "FailedScheduling"
-            });
+            let failed_before = world
+                .events_about(&pod.uid)
+                .any(|event| event.value.reason == "FailedScheduling");
             // A nomination that was cleared before the binding has no owner; only a Pod that failed before can have had one.
             if nominated_before || traceless || failed_before {
                 wants.insert(Want::PreemptedEvents);
@@ -146,7 +146,7 @@ pub(crate) fn possible(request: &Request) -> Vec<Want> {
 
 /// Nodes on which other Pods' nominations reserve room against this one.
 pub(super) fn reserved_nodes(world: &World, pod: &Pod) -> BTreeSet<String> {
-    let others = world.pods().map(|other| &other.value);
+    let others = world.nominated_pods().map(|other| &other.value);
     others
         .filter_map(|other| {
             other

@@ -397,9 +397,9 @@ fn unread(world: &World, want: Want) -> Option<Reason> {
 /// Namespace and name that events give to a UID.
 fn name_of(world: &World, uid: &Uid) -> Option<PodName> {
     let regarding = world
-        .events()
+        .events_about(uid)
         .filter_map(|event| event.value.regarding.as_ref())
-        .find(|regarding| regarding.kind == "Pod" && regarding.uid.as_ref() == Some(uid))?;
+        .find(|regarding| regarding.kind == "Pod")?;
     Some(regarding.name.clone())
 }
 

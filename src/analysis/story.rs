@@ -97,11 +97,7 @@ impl<'w> Story<'w> {
 
     /// Events about this incarnation, in order of their last occurrence.
     pub(super) fn events(&self) -> Vec<&'w Sourced<Event>> {
-        let mut events: Vec<_> = self
-            .world
-            .events()
-            .filter(|event| event.value.is_about(&self.pod.uid))
-            .collect();
+        let mut events: Vec<_> = self.world.events_about(&self.pod.uid).collect();
         events.sort_by(|a, b| (a.value.last, &a.value.name).cmp(&(b.value.last, &b.value.name)));
         events
     }
@@ -293,8 +289,7 @@ pub(super) fn preemptions_for<'w>(
     uid: &Uid,
 ) -> Vec<(&'w Sourced<Event>, PreemptedNote)> {
     let mut found: Vec<_> = world
-        .events()
-        .filter(|event| event.value.reason == "Preempted")
+        .preempted_events()
         .filter_map(|event| Some((event, preempted_note::parse(&event.value.note)?)))
         .filter(|(_, note)| note.preemptor == Preemptor::Pod(uid.clone()))
         .collect();

@@ -46,9 +46,9 @@ fn words(right: &AccessRight) -> String {
     let of = |mark: &str, value: Option<&str>| {
         value.map_or_else(String::new, |value| format!("{mark}{value}"))
     };
-    // Only these have a namespace and are listed in all of them.
-    let everywhere = match (right.verb, right.resource) {
-        ("list", "pods" | "events") if right.namespace.is_none() => " -A",
+    let of_the_cluster = right.resource == "nodes" || right.resource.starts_with('/');
+    let everywhere = match right.namespace {
+        None if !of_the_cluster => " -A",
         _ => "",
     };
     [

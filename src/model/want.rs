@@ -79,8 +79,7 @@ impl Want {
             Self::EventsAbout {
                 namespace: None, ..
             }
-            | Self::EventsAboutPods { namespace: Some(_) }
-            | Self::PreemptedEvents => vec![all_events],
+            | Self::EventsAboutPods { namespace: Some(_) } => vec![all_events],
             Self::PodsOnNode(_) | Self::NominatedPods => vec![Self::Pods {
                 namespace: None,
                 labels: LabelSelector::default(),
@@ -189,7 +188,7 @@ impl Want {
             }
             Self::NominatedPods => "whose nominations reserve room against the Pod",
             Self::Claim(_) => "for which node a volume of the Pod was prepared",
-            Self::ServerVersion => "how a scheduler of this version leaves a binding that failed",
+            Self::ServerVersion => "what this version leaves behind of a nomination",
             Self::PreemptedEvents => "which Pods of any namespace had to go for the Pod",
         }
     }

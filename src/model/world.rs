@@ -27,12 +27,18 @@ pub(crate) struct Sourced<T> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct World {
     pods: BTreeMap<Uid, Sourced<Pod>>,
+    /// UIDs of Pods that were seen nominated.
+    nominated: BTreeSet<Uid>,
     nodes: BTreeMap<String, Sourced<Node>>,
     claims: BTreeMap<PodName, Sourced<Claim>>,
     version: Option<Minor>,
     workloads: BTreeMap<(WorkloadKind, PodName), Sourced<Workload>>,
     /// Keyed by the Event's UID, since both APIs show the same object; by name where that is missing.
     events: BTreeMap<String, Sourced<Event>>,
+    /// Keys of the events about an object: each of many Pods is asked for its own.
+    about: BTreeMap<Uid, BTreeSet<String>>,
+    /// Keys of the events that tell of a preemption.
+    preempted: BTreeSet<String>,
     answered: BTreeMap<Want, State>,
     sources: BTreeSet<Source>,
     coverage: BTreeSet<Coverage>,
@@ -51,6 +57,9 @@ impl World {
                     pod_rank(&pod, &source) > pod_rank(&known.value, &known.source)
                 });
                 if newer {
+                    if pod.nominated_node.is_some() {
+                        self.nominated.insert(pod.uid.clone());
+                    }
                     self.pods.insert(
                         pod.uid.clone(),
                         Sourced {
@@ -110,6 +119,14 @@ impl World {
                         > (known.value.last, known.value.count, &known.source)
                 });
                 if newer {
+                    let regarding = event.regarding.as_ref();
+                    if let Some(uid) = regarding.and_then(|regarding| regarding.uid.as_ref()) {
+                        let keys = self.about.entry(uid.clone()).or_default();
+                        keys.insert(key.clone());
+                    }
+                    if event.reason == "Preempted" {
+                        self.preempted.insert(key.clone());
+                    }
                     self.events.insert(
                         key,
                         Sourced {
@@ -197,6 +214,14 @@ impl World {
         self.pods.values()
     }
 
+    /// Pods that are nominated to some node.
+    pub(crate) fn nominated_pods(&self) -> impl Iterator<Item = &Sourced<Pod>> {
+        self.nominated
+            .iter()
+            .filter_map(|uid| self.pods.get(uid))
+            .filter(|pod| pod.value.nominated_node.is_some())
+    }
+
     pub(crate) fn node(&self, name: &str) -> Option<&Sourced<Node>> {
         self.nodes.get(name)
     }
@@ -221,6 +246,24 @@ impl World {
 
     pub(crate) fn events(&self) -> impl Iterator<Item = &Sourced<Event>> {
         self.events.values()
+    }
+
+    /// Events about one incarnation.
+    pub(crate) fn events_about(&self, uid: &Uid) -> impl Iterator<Item = &Sourced<Event>> {
+        self.about
+            .get(uid)
+            .into_iter()
+            .flatten()
+            .filter_map(|key| self.events.get(key))
+            .filter(|event| event.value.is_about(uid))
+    }
+
+    /// Events with the reason `Preempted`, about whomever.
+    pub(crate) fn preempted_events(&self) -> impl Iterator<Item = &Sourced<Event>> {
+        self.preempted
+            .iter()
+            .filter_map(|key| self.events.get(key))
+            .filter(|event| event.value.reason == "Preempted")
     }
 
     pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {

@@ -51,8 +51,7 @@ What would be read:
                                              the Pod
   list events -A                       Yes   which Pods of any namespace had to go for the Pod
   get persistentvolumeclaims -n shop   Yes   for which node a volume of the Pod was prepared
-  get /version                         Yes   how a scheduler of this version leaves a binding that
-                                             failed
+  get /version                         Yes   what this version leaves behind of a nomination
 ";
     assert_eq!(run.stdout, expected);
     let requests = server.requests();
@@ -100,6 +99,46 @@ fn a_review_that_is_refused_leaves_it_open() {
             "{detail}"
         );
     }
+}
+
+/// Rights of a selection: lists of Pods in its own scope, and no wider ones.
+#[test]
+fn a_selection_names_the_lists_that_it_needs() {
+    let rights = |selection: &[&str]| -> Vec<String> {
+        let server = FakeServer::start(Routes::new().on(
+            "POST",
+            REVIEWS,
+            Answer::json(&json!({"status": {"allowed": true}})),
+        ));
+        let folder = tempfile::tempdir().expect("a folder");
+        let kubeconfig = server.kubeconfig(folder.path());
+        let kubeconfig = kubeconfig.to_str().expect("the path is UTF-8");
+        let flags = ["--show-access", "--kubeconfig", kubeconfig];
+        let run = nominate(&[&["explain"], selection, &flags[..]].concat());
+        let lines = run.stdout.lines().filter(|line| line.contains("   Yes   "));
+        lines
+            .filter_map(|line| Some(line.split_once("   ")?.0.trim().to_owned()))
+            .collect()
+    };
+    assert_eq!(
+        rights(&["deploy/web", "-n", "shop"])[..4],
+        [
+            "get deployments.apps/web -n shop",
+            "list pods -n shop",
+            "get replicasets.apps -n shop",
+            "list events -n shop"
+        ]
+    );
+    assert_eq!(
+        rights(&["-A"]),
+        [
+            "list pods -A",
+            "list events -A",
+            "get nodes",
+            "get persistentvolumeclaims -A",
+            "get /version"
+        ]
+    );
 }
 
 #[test]

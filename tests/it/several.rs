@@ -57,6 +57,10 @@ fn quiet() -> Routes {
         .get("/api/v1/events", list("Event", &[]))
         .get("/api/v1/pods", list("Pod", &[]))
         .get("/api/v1/nodes/n1", node())
+        .get(
+            "/version",
+            Answer::json(&json!({"major": "1", "minor": "37", "gitVersion": "v1.37.2"})),
+        )
 }
 
 fn serve(routes: Routes) -> (FakeServer, TempDir, PathBuf) {
