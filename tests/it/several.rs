@@ -460,7 +460,7 @@ fn a_uid_whose_name_was_used_again_is_gone() {
     let (run, _) = explain(routes, &["--uid", "u-old", "-n", "shop"]);
     let told = "\
 error: the Pod of this UID is gone; another Pod is now named \"a\"
-hint: explain that one with: kubectl nominate explain a -n shop
+hint: ask for that one by its name
 ";
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), told));
 }

@@ -164,10 +164,7 @@ pub(super) fn not_there(missing: &Missing, world: &World, request: &Request) -> 
                 "the Pod of this UID is gone; another Pod is now named {:?}",
                 name.name
             );
-            return Error::new(Kind::BadData, sentence).hint(format!(
-                "explain that one with: kubectl nominate explain {} -n {}",
-                name.name, name.namespace
-            ));
+            return Error::new(Kind::BadData, sentence).hint("ask for that one by its name");
         }
     };
     let named = match (&missing.target, &request.selection) {

@@ -48,7 +48,7 @@ struct PodMetadata {
     #[serde(default)]
     annotations: Option<Annotations>,
     #[serde(default)]
-    labels: Option<BTreeMap<String, Option<String>>>,
+    labels: Option<BTreeMap<String, Value>>,
     #[serde(default)]
     managed_fields: Option<Vec<ManagedFieldsEntry>>,
 }
@@ -232,7 +232,11 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
             .labels
             .into_iter()
             .flatten()
-            .map(|(key, value)| (key, value.unwrap_or_default()))
+            .map(|(key, value)| match value {
+                Value::String(text) => (key, text),
+                // Hand-written YAML may have a bare number; that is no reason to lose the Pod.
+                other => (key, other.to_string()),
+            })
             .collect(),
         from_kubelet: annotations.mirror.is_some()
             || annotations.source.is_some_and(|source| source != "api"),
