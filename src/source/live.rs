@@ -321,6 +321,10 @@ fn refusal(status: StatusCode, body: &[u8]) -> Failure {
         StatusCode::GATEWAY_TIMEOUT if answer.message.contains("Too large resource version") => {
             State::Expired
         }
+        // The server is there, and does not understand us.
+        StatusCode::BAD_REQUEST | StatusCode::NOT_ACCEPTABLE | StatusCode::UNPROCESSABLE_ENTITY => {
+            State::Unreadable
+        }
         _ => State::Unreachable,
     };
     let reason = if answer.reason.is_empty() {

@@ -627,6 +627,29 @@ fn earlier_incarnations_are_not_mixed_in() {
 }
 
 #[test]
+fn what_one_of_several_files_lacks_is_no_loss() {
+    let folder = root().join("tests/recorded/1.37/3-preemption/1-waiting");
+    let files: Vec<String> = ["pods.json", "nodes.json", "events.json"]
+        .iter()
+        .map(|file| folder.join(file).display().to_string())
+        .collect();
+    let mut arguments = vec!["explain", "hi", "-n", "s3", "-o", "json"];
+    for file in &files {
+        arguments.extend(["--from", file]);
+    }
+    let run = nominate(&arguments);
+    let answer: Value = serde_json::from_str(&run.stdout).expect("the answer is JSON");
+    let absent: Vec<&Value> = answer["coverage"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|line| line["state"] == "Absent")
+        .collect();
+    assert!(absent.is_empty(), "{absent:#?}");
+    assert_eq!(answer["verdict"]["certainty"], "Proven");
+}
+
+#[test]
 fn both_events_apis_tell_the_same() {
     let folder = root().join("tests/recorded/1.37/3-preemption/1-waiting");
     let of = |events: &str| {
