@@ -199,8 +199,13 @@ fn standing(
         .scheduled()
         .is_some_and(|condition| condition.reason.as_deref() == Some("Unschedulable"));
     let kind = match owner {
+        Some(_) if by_scheduler && noted => NominationKind::Preemption,
+        // An old condition stays while a later attempt prepares the binding: the claim tells (observed on all minors).
+        Some(_) if by_scheduler && story.prepared_node() == Some(node) => {
+            NominationKind::Expectation
+        }
         // Preemption writes condition and field in one patch; a binding that waits writes the field alone.
-        Some(_) if by_scheduler && (unschedulable || noted) => NominationKind::Preemption,
+        Some(_) if by_scheduler && unschedulable => NominationKind::Preemption,
         Some(_) if by_scheduler => NominationKind::Expectation,
         Some(_) => NominationKind::External,
         None if noted => NominationKind::Preemption,

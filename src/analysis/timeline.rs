@@ -90,7 +90,9 @@ pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
             "the grace period ends".to_owned(),
         ));
     }
-    if let Some(start) = pod.start {
+    // A Pod that the kubelet refuses gets a start time as well, and loses its conditions.
+    let refused = pod.finished() && pod.conditions.is_empty();
+    if let Some(start) = pod.start.filter(|_| !refused) {
         moments.push(moment(
             Some(start),
             "kubelet",

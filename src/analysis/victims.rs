@@ -20,7 +20,7 @@ pub(super) const OVERDUE: &str = "victim-overdue";
 pub(super) const NOT_A_VICTIM: &str = "not-a-victim";
 /// Its controller made another one on the same node.
 const REPLACED: &str = "victim-replaced";
-const GONE: &str = "victim-gone";
+pub(super) const GONE: &str = "victim-gone";
 const NOT_OBSERVED: &str = "victim-not-observed";
 /// Its event says preempted; the object shows no deletion (yet).
 const STILL_THERE: &str = "victim-not-deleted";
@@ -38,10 +38,11 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Victim> {
             continue;
         }
         if let Some(pod) = story.world.pod(uid) {
-            let cause = if pod.value.deletion.is_some() {
-                TERMINATING
-            } else {
-                STILL_THERE
+            let cause = match (pod.value.finished(), pod.value.deletion) {
+                // Its containers have ended, so it takes no room; a finalizer may still hold the object.
+                (true, _) => GONE,
+                (false, Some(_)) => TERMINATING,
+                (false, None) => STILL_THERE,
             };
             victims.push(of_pod(story, &pod.value, cause));
             continue;
@@ -121,9 +122,10 @@ fn is_preempted(pod: &Pod) -> bool {
 }
 
 fn of_pod(story: &Story<'_>, pod: &Pod, cause: &'static str) -> Victim {
-    let overdue = pod
+    let late = pod
         .deletion
         .is_some_and(|due| story.now.duration_since(due) > OVERDUE_AFTER);
+    let overdue = late && !pod.finished();
     Victim {
         namespace: pod.name.namespace.clone(),
         name: pod.name.name.clone(),

@@ -8,7 +8,7 @@
     reason = "it reads its own logs and looks at the clock while it waits"
 )]
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::io;
 use std::net::TcpStream;
@@ -113,9 +113,11 @@ pub struct Cluster {
     supervisor: Supervisor,
     binaries: Binaries,
     nodes: Vec<String>,
-    plan: Plan,
     server: String,
-    programs: Vec<Program>,
+    address: String,
+    /// Grows while the cluster runs.
+    plan: RefCell<Plan>,
+    programs: RefCell<Vec<Program>>,
     other_schedulers: Cell<u16>,
 }
 
@@ -138,19 +140,20 @@ impl Cluster {
         }
         let server = plan.server();
         let nodes = options.nodes.clone();
-        let mut cluster = Self {
+        let cluster = Self {
             supervisor,
             binaries,
             nodes,
-            plan,
             server,
-            programs: Vec::new(),
+            address,
+            plan: RefCell::new(plan),
+            programs: RefCell::new(Vec::new()),
             other_schedulers: Cell::new(0),
         };
         cluster.write_files()?;
         cluster
             .supervisor
-            .egress(component::EGRESS_SOCKET, &address)?;
+            .egress(component::EGRESS_SOCKET, &cluster.address)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -204,7 +207,7 @@ impl Cluster {
 
     /// The loopback address that all components listen on.
     pub(crate) fn address(&self) -> &str {
-        self.plan.address()
+        &self.address
     }
 
     /// The API server's URL.
@@ -259,35 +262,44 @@ impl Cluster {
 
     /// Starts a component again that was killed or stopped, as it was before.
     pub fn start_again(&self, component: &str) -> Result<(), ClusterError> {
-        let program = self
-            .programs
-            .iter()
-            .find(|program| program.name == component);
+        let programs = self.programs.borrow();
+        let program = programs.iter().find(|program| program.name == component);
         let program = program
             .ok_or_else(|| SupervisorError::Refused(format!("there is no process {component}")))?;
         Ok(self.supervisor.run(program)?)
     }
 
     /// Starts one more scheduler that serves a scheduler name, waits for it, and returns its component name.
-    pub fn start_scheduler(&mut self, profile: &str) -> Result<String, ClusterError> {
-        let n = self
-            .other_schedulers
-            .replace(self.other_schedulers.get().saturating_add(1));
-        let (program, port) = self.plan.other_scheduler(profile, n);
-        let name = program.name.clone();
-        self.write_files()?;
-        self.run(program)?;
+    pub fn start_scheduler(&self, profile: &str) -> Result<String, ClusterError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(ClusterError::Runtime)?;
-        runtime.block_on(self.wait_for_health(&name, port))?;
+        runtime.block_on(self.start_scheduler_inside(profile))
+    }
+
+    /// The same inside the runtime that calls.
+    pub(crate) async fn start_scheduler_inside(
+        &self,
+        profile: &str,
+    ) -> Result<String, ClusterError> {
+        let n = self
+            .other_schedulers
+            .replace(self.other_schedulers.get().saturating_add(1));
+        let (program, port) = self.plan.borrow_mut().other_scheduler(profile, n);
+        let name = program.name.clone();
+        self.write_files()?;
+        self.run(program)?;
+        self.wait_for_health(&name, port).await?;
         Ok(name)
     }
 
-    fn run(&mut self, program: Program) -> Result<(), ClusterError> {
+    fn run(&self, program: Program) -> Result<(), ClusterError> {
         self.supervisor.run(&program)?;
-        self.programs.push(program);
+        let mut programs = self.programs.borrow_mut();
+        // One that ended may start again with other arguments.
+        programs.retain(|known| known.name != program.name);
+        programs.push(program);
         Ok(())
     }
 
@@ -298,7 +310,7 @@ impl Cluster {
 
     /// Writes what the plan has; files that are there already are the same.
     fn write_files(&self) -> Result<(), ClusterError> {
-        for (path, content) in &self.plan.files {
+        for (path, content) in &self.plan.borrow().files {
             let path = self.inside(path);
             let error = |what| {
                 let path = path.clone();
@@ -315,7 +327,7 @@ impl Cluster {
     fn wait_for_etcd(&self) -> Result<(), ClusterError> {
         let begun = Instant::now();
         loop {
-            match TcpStream::connect(self.plan.etcd_address()) {
+            match TcpStream::connect(self.plan.borrow().etcd_address()) {
                 Ok(_) => return Ok(()),
                 Err(error) => self.still_waiting(component::ETCD, begun, &error.to_string())?,
             }

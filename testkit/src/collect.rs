@@ -54,6 +54,10 @@ pub async fn collect(
         ("nodes.json", "/api/v1/nodes".to_owned()),
         ("pods.json", "/api/v1/pods".to_owned()),
         ("pod.json", format!("{of_namespace}/pods/{pod}")),
+        (
+            "claims.json",
+            format!("{of_namespace}/persistentvolumeclaims"),
+        ),
         ("events.json", format!("{of_namespace}/events")),
         (
             "events-v1.json",

@@ -18,6 +18,9 @@ pub(crate) const API_SERVER: &str = "kube-apiserver";
 pub(crate) const SCHEDULER: &str = "kube-scheduler";
 pub(crate) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
+/// A scheduler name that every cluster's scheduler serves beside its usual one.
+pub(crate) const IMPATIENT: &str = "impatient-scheduler";
+
 pub(crate) const SCHEDULER_PORT: u16 = 10259;
 pub(crate) const CONTROLLER_MANAGER_PORT: u16 = 10257;
 const API_SERVER_PORT: u16 = 6443;
@@ -87,11 +90,6 @@ impl Plan {
     /// Where the API server listens.
     pub(crate) fn server(&self) -> String {
         format!("https://{}:{API_SERVER_PORT}", self.address)
-    }
-
-    /// The cluster's own address.
-    pub(crate) fn address(&self) -> &str {
-        &self.address
     }
 
     pub(crate) fn etcd(&self) -> Program {
@@ -178,26 +176,31 @@ impl Plan {
 
     /// The scheduler of every cluster.
     pub(crate) fn scheduler(&mut self) -> Program {
-        self.scheduler_of("default-scheduler", SCHEDULER, SCHEDULER_PORT)
+        // The second one gives up on a volume within a test; nobody uses it who does not ask for it.
+        let impatient = json!({
+            "schedulerName": IMPATIENT,
+            "pluginConfig": [{"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 1}}],
+        });
+        let profiles = json!([{"schedulerName": "default-scheduler"}, impatient]);
+        self.scheduler_of(&profiles, SCHEDULER, SCHEDULER_PORT)
     }
 
     /// One more scheduler, for Pods with another scheduler name; the n-th, counted from 0.
     pub(crate) fn other_scheduler(&mut self, profile: &str, n: u16) -> (Program, u16) {
         let port = FIRST_OTHER_SCHEDULER_PORT.saturating_add(n);
-        (
-            self.scheduler_of(profile, &format!("{SCHEDULER}-{profile}"), port),
-            port,
-        )
+        let profiles = json!([{"schedulerName": profile}]);
+        let name = format!("{SCHEDULER}-{profile}");
+        (self.scheduler_of(&profiles, &name, port), port)
     }
 
-    fn scheduler_of(&mut self, profile: &str, name: &str, port: u16) -> Program {
+    fn scheduler_of(&mut self, profiles: &Value, name: &str, port: u16) -> Program {
         let kubeconfig = format!("{STATE}/{}", kubeconfig_file(SCHEDULER));
         let config = json!({
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",
             "leaderElection": {"leaderElect": false},
             "clientConnection": {"kubeconfig": kubeconfig},
-            "profiles": [{"schedulerName": profile}],
+            "profiles": profiles,
         });
         let file = format!("{name}.json");
         self.write(&file, config.to_string());

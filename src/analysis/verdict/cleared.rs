@@ -1,6 +1,7 @@
 //! A nomination was taken back, and the Pod is still pending.
 
 use super::Story;
+use crate::analysis::victims::GONE;
 use crate::answer::nomination_explanation::{
     Certainty, Ended, NominationKind, Verdict, VerdictKind,
 };
@@ -31,7 +32,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let leaving = story
         .victims
         .iter()
-        .any(|victim| victim.deletion_timestamp.is_some());
+        .any(|victim| victim.deletion_timestamp.is_some() && victim.cause != GONE);
     let victims = match (last.kind, leaving) {
         (NominationKind::Preemption, true) => " Its victims still terminate, for nothing so far.",
         (NominationKind::Preemption, false) => " Its victims left for nothing so far.",

@@ -41,7 +41,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         cause: Some("prebind-timeout"),
         certainty: Certainty::Inferred,
         overdue: false,
-        summary: format!("It is nominated to {node}, but what had to be ready before the binding there was not, and the attempt ended."),
+        summary: format!("It is nominated to {node}, but what had to be ready before the binding there was not, and the attempt ended; a retry would look the same."),
         evidence: vec![
             story.evidence(failure.last_transition, format!("PodScheduled=False, SchedulerError: {message}")),
             story.evidence(standing.from, format!("status.nominatedNodeName is {node}")),

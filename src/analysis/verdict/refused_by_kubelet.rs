@@ -5,6 +5,7 @@
 
 use super::Story;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
+use crate::model::pod::OwnedField;
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let node = &story.binding.as_ref()?.node;
@@ -24,6 +25,16 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         }
         _ => return None,
     };
+    let preset = pod
+        .managed_fields
+        .iter()
+        .flatten()
+        .find(|owner| owner.owns(OwnedField::NodeName));
+    let how = if preset.is_some() {
+        "put by its creator on"
+    } else {
+        "bound to"
+    };
     let replace = match &pod.controller {
         Some(controller) => {
             format!("nothing retries this Pod; its controller {controller} makes another one")
@@ -35,7 +46,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         cause: Some(cause),
         certainty: Certainty::Proven,
         overdue: false,
-        summary: format!("It was bound to {node}, and the kubelet there refused it: {reason}."),
+        summary: format!("It was {how} {node}, and the kubelet there refused it: {reason}."),
         evidence: vec![story.evidence(pod.start, format!("status: Failed, {reason}: {message}"))],
         advice: vec![replace],
     })

@@ -1,6 +1,7 @@
 //! The field stands, and whether anything still terminates for it could not be seen.
 
 use super::Story;
+use crate::analysis::victims::GONE;
 use crate::answer::nomination_explanation::{Certainty, NominationKind, Verdict, VerdictKind};
 use crate::model::coverage::State;
 use crate::model::want::Want;
@@ -56,8 +57,5 @@ fn all_victims_known_gone(story: &Story<'_>) -> bool {
     let linked = story.preemptions().len();
     linked > 0
         && story.world.is_complete(&Want::PreemptedEvents)
-        && story
-            .victims
-            .iter()
-            .all(|victim| victim.cause == "victim-gone")
+        && story.victims.iter().all(|victim| victim.cause == GONE)
 }

@@ -28,6 +28,15 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             format!("Node {node} was not seen: whether it can take the Pod was not judged"),
         ));
     }
+    // A claim that was not seen, or that is prepared, may mean that a binding goes on elsewhere.
+    let claims_settled =
+        story.claims().count() == story.pod.claims.len() && story.prepared_node().is_none();
+    if !claims_settled {
+        evidence.push(story.evidence(
+            None,
+            "its claims were not all seen as settled: a binding may be prepared for another node",
+        ));
+    }
     for shortage in shortages(story, node, Count::Bound).unwrap_or_default() {
         evidence.push(story.evidence(None, format!("{node}, {}", shortage.words())));
     }
@@ -52,7 +61,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     Some(Verdict {
         kind: VerdictKind::WaitingForScheduler,
         cause: Some(cause),
-        certainty: if story.nominator().is_some() && node_seen {
+        certainty: if story.nominator().is_some() && node_seen && claims_settled {
             Certainty::Proven
         } else {
             Certainty::Inferred

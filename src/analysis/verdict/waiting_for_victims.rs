@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use super::Story;
 use crate::analysis::story::{shell, span};
-use crate::analysis::victims::{NOT_A_VICTIM, OVERDUE_AFTER};
+use crate::analysis::victims::{GONE, NOT_A_VICTIM, OVERDUE_AFTER};
 use crate::answer::nomination_explanation::{
     Certainty, NominationKind, Verdict, VerdictKind, Victim,
 };
@@ -24,7 +24,9 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         return None;
     }
     let on_node = |victim: &&Victim| {
-        victim.node.as_deref() == Some(node) && victim.deletion_timestamp.is_some()
+        victim.node.as_deref() == Some(node)
+            && victim.deletion_timestamp.is_some()
+            && victim.cause != GONE
     };
     let terminating: Vec<&Victim> = story.victims.iter().filter(on_node).collect();
     let preempted: Vec<&Victim> = terminating

@@ -5,17 +5,28 @@
 
 mod cordon_clears_nomination;
 mod cordon_while_waiting;
+mod created_with_node_name;
+mod deletion_that_is_no_preemption;
 mod hint_reserves_room;
 mod hint_to_absent_node;
 mod infeasible_hint;
+mod kubelet_killed_while_waiting;
 mod no_scheduler;
 mod outside_hint_changed;
 mod outside_hint_no_wake;
 mod outside_hint_on_gated_pod;
 mod overwritten_preemption;
+mod prebind_timeout_clears;
+mod prebind_timeout_keeps;
+mod prebind_wait;
 mod preemption_with_grace;
+mod recreated_with_the_same_name;
+mod refused_by_kubelet;
 mod scheduler_restart_while_waiting;
+mod second_scheduler;
 mod stage;
+mod victim_held_by_finalizer;
+mod victim_in_another_namespace;
 
 use std::error::Error;
 use std::pin::Pin;
@@ -29,16 +40,27 @@ pub use stage::Stage;
 pub const SCENARIOS: &[Scenario] = &[
     cordon_clears_nomination::SCENARIO,
     cordon_while_waiting::SCENARIO,
+    created_with_node_name::SCENARIO,
+    deletion_that_is_no_preemption::SCENARIO,
     hint_reserves_room::SCENARIO,
     hint_to_absent_node::SCENARIO,
     infeasible_hint::SCENARIO,
+    kubelet_killed_while_waiting::SCENARIO,
     no_scheduler::SCENARIO,
     outside_hint_changed::SCENARIO,
     outside_hint_no_wake::SCENARIO,
     outside_hint_on_gated_pod::SCENARIO,
     overwritten_preemption::SCENARIO,
+    prebind_timeout_clears::SCENARIO,
+    prebind_timeout_keeps::SCENARIO,
+    prebind_wait::SCENARIO,
     preemption_with_grace::SCENARIO,
+    recreated_with_the_same_name::SCENARIO,
+    refused_by_kubelet::SCENARIO,
     scheduler_restart_while_waiting::SCENARIO,
+    second_scheduler::SCENARIO,
+    victim_held_by_finalizer::SCENARIO,
+    victim_in_another_namespace::SCENARIO,
 ];
 
 /// A future on the thread that made it.
