@@ -2,11 +2,15 @@
 
 mod it {
     mod access;
+    mod coverage;
     mod errors;
     mod layers;
     mod plugin;
     mod readme;
     mod recorded;
     mod refusals;
+    #[path = "../live/rows.rs"]
+    #[expect(dead_code, reason = "the live trials read more of it")]
+    mod rows;
     mod several;
 }

@@ -20,6 +20,8 @@ mod machinery;
 mod moments;
 #[path = "live/plugin.rs"]
 mod plugin;
+#[path = "live/rows.rs"]
+mod rows;
 
 use std::process::ExitCode;
 use std::sync::Arc;

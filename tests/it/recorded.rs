@@ -2,13 +2,17 @@
 //!
 //! The inputs are what the servers answered (tests/recorded/README.md); nothing in them was typed in.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads files")]
+
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::plugin::{nominate, root};
+use super::rows;
 
-/// Scenario, moment, Pod, verdict, cause, certainty.
+/// Moments that the first observations wrote down; folder, moment, Pod, verdict, cause, certainty.
 const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
     (
         "1.35/1a-gated-external",
@@ -528,8 +532,8 @@ fn every_moment_gets_its_verdict() {
     }
 }
 
-#[test]
-fn every_recorded_moment_is_listed() {
+/// Folders of moments below `tests/recorded`, sorted.
+fn recorded_moments() -> Vec<PathBuf> {
     let folders = |place: &Path| -> Vec<PathBuf> {
         place
             .read_dir()
@@ -540,19 +544,76 @@ fn every_recorded_moment_is_listed() {
             .filter(|path| path.is_dir())
             .collect()
     };
+    let minors = folders(&root().join("tests/recorded"));
+    let scenarios = minors.iter().flat_map(|minor| folders(minor));
+    let mut moments: Vec<PathBuf> = scenarios.flat_map(|scenario| folders(&scenario)).collect();
+    moments.sort();
+    moments
+}
+
+/// Each moment is in MOMENTS, or is one that `make record` wrote, with the row that the live trials use.
+#[test]
+fn every_recorded_moment_has_the_verdict_due() {
     let recorded = root().join("tests/recorded");
-    let moments: Vec<PathBuf> = folders(&recorded)
-        .iter()
-        .flat_map(|minor| folders(minor))
-        .flat_map(|scenario| folders(&scenario))
-        .collect();
-    assert_eq!(moments.len(), MOMENTS.len(), "each moment has one line");
-    for moment in moments {
-        let listed = MOMENTS
+    let mut by_rows = 0;
+    for moment in recorded_moments() {
+        if MOMENTS
             .iter()
-            .any(|(scenario, name, ..)| recorded.join(scenario).join(name) == moment);
-        assert!(listed, "{} is in no line", moment.display());
+            .any(|(scenario, name, ..)| recorded.join(scenario).join(name) == moment)
+        {
+            continue;
+        }
+        let inside = moment
+            .strip_prefix(&recorded)
+            .expect("it was found there")
+            .display()
+            .to_string();
+        let (scenario, name) = inside.rsplit_once('/').expect("a moment is in a scenario");
+        let scenario = scenario
+            .rsplit_once('/')
+            .map_or(scenario, |(_, scenario)| scenario);
+        // `2-waiting`: the number keeps the order.
+        let name = name.split_once('-').map_or(name, |(_, name)| name);
+        let is_it = |row: &&rows::Row| (row.0, row.1) == (scenario, name);
+        let row = rows::FROM_FILES
+            .iter()
+            .find(is_it)
+            .or_else(|| rows::ROWS.iter().find(is_it));
+        let Some((_, _, kind, cause, certainty)) = row else {
+            panic!("{inside} is in no line and no row")
+        };
+        let pod: Value = serde_json::from_str(
+            &fs::read_to_string(moment.join("pod.json")).expect("a moment has its Pod"),
+        )
+        .expect("it is JSON");
+        let text = |pointer: &str| {
+            pod.pointer(pointer)
+                .and_then(Value::as_str)
+                .expect("it is text")
+                .to_owned()
+        };
+        let answer = explain(
+            &inside,
+            &format!(
+                "{} -n {}",
+                text("/metadata/name"),
+                text("/metadata/namespace")
+            ),
+        );
+        let verdict = &answer["verdict"];
+        let found = (
+            verdict["kind"].as_str(),
+            verdict["cause"].as_str(),
+            verdict["certainty"].as_str(),
+        );
+        assert_eq!(
+            found,
+            (Some(*kind), *cause, Some(*certainty)),
+            "{inside}: {verdict:#}"
+        );
+        by_rows += 1;
     }
+    assert!(by_rows > 0, "`make record` has written no moment");
 }
 
 #[test]

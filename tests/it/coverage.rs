@@ -1,0 +1,266 @@
+//! Every verdict and cause that is documented is produced: by a live scenario, or by a fixture that says why not live.
+#![expect(clippy::disallowed_methods, reason = "a test reads files")]
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::plugin::root;
+
+/// Verdict and cause; an empty cause is none.
+type Pair = (String, String);
+
+/// What no scenario can bring about on these control planes, and why. Each has a case in tests/cases/explain.
+const ONLY_FIXTURES: &[(&str, &str, &str)] = &[
+    (
+        "Bypassed",
+        "static-pod",
+        "a mirror Pod would need a static Pod folder that the kubelets here do not have",
+    ),
+    (
+        "Cleared",
+        "preemption-loop",
+        "it takes two schedulers that undo each other for a quarter of a minute and more",
+    ),
+    (
+        "Deleted",
+        "",
+        "an unbound Pod with a finalizer; nothing of it depends on a control plane",
+    ),
+    (
+        "Expired",
+        "expired-removed",
+        "its time must pass, and nobody writes such decisions here yet",
+    ),
+    (
+        "Expired",
+        "expired-standing",
+        "its time must pass, and nobody writes such decisions here yet",
+    ),
+    (
+        "Moved",
+        "",
+        "the preemptor must be bound elsewhere while its nomination stands: a race for room",
+    ),
+    (
+        "Moved",
+        "cleared-before-binding",
+        "the scenarios with a cordon end on the same node; only the node's name would differ",
+    ),
+    (
+        "NeverAttempted",
+        "scheduler-silent",
+        "a scheduler that runs takes every Pod of its name",
+    ),
+    (
+        "NeverAttempted",
+        "waiting-for-group",
+        "the gate GenericWorkload is off by default in every minor",
+    ),
+    (
+        "NotNominated",
+        "autoscaler-only",
+        "no autoscaler runs here; its event's text is from public reports",
+    ),
+    (
+        "NotNominated",
+        "bind-refused",
+        "it takes a webhook that refuses pods/binding",
+    ),
+    (
+        "NotNominated",
+        "bind-unconfirmed",
+        "it takes a binding that is reported and lost",
+    ),
+    (
+        "NotNominated",
+        "volume-pinned",
+        "it takes a bound volume of another zone",
+    ),
+    (
+        "NotNominated",
+        "waiting-for-group",
+        "the gate GenericWorkload is off by default in every minor",
+    ),
+    (
+        "RefusedByKubelet",
+        "admission-other",
+        "it takes a device plugin that fails",
+    ),
+    (
+        "RefusedByKubelet",
+        "feature-unsupported",
+        "it takes a kubelet that lacks a declared feature (1.36 on)",
+    ),
+    (
+        "RefusedByKubelet",
+        "node-affinity",
+        "it takes a node whose labels change between filter and admission",
+    ),
+    (
+        "Stale",
+        "no-room",
+        "the scheduler clears such a field within milliseconds; what stays is a race",
+    ),
+    (
+        "Stale",
+        "node-tainted",
+        "1.35 and 1.36 clear it at once, and the field outlives a taint on 1.37 only as it does a cordon",
+    ),
+    (
+        "Stale",
+        "room-taken",
+        "it is a race of two Pods; the arithmetic is kubernetes/kubernetes#106780",
+    ),
+    (
+        "Unknown",
+        "managed-fields-stripped",
+        "the server always tells managedFields; files may lack them",
+    ),
+    (
+        "Unknown",
+        "trace-wiped",
+        "servers before 1.35 are not run here",
+    ),
+    (
+        "WaitingForBinding",
+        "",
+        "it takes a plugin that waits in Permit, or a device that is prepared",
+    ),
+    (
+        "WaitingForScheduler",
+        "no-attempt-yet",
+        "a scheduler that runs attempts within milliseconds",
+    ),
+    (
+        "WaitingForScheduler",
+        "waiting-for-group",
+        "the gate GenericWorkload is off by default in every minor",
+    ),
+    (
+        "WaitingForVictims",
+        "preemption-loop",
+        "it takes two schedulers that undo each other for a quarter of a minute and more",
+    ),
+    (
+        "Withdrawn",
+        "",
+        "nobody writes and withdraws such decisions here yet",
+    ),
+];
+
+/// Rows of docs/verdicts.md.
+fn documented() -> BTreeSet<Pair> {
+    let text =
+        fs::read_to_string(root().join("docs/verdicts.md")).expect("docs/verdicts.md is there");
+    let mut pairs = BTreeSet::new();
+    for line in text
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| verdict"))
+    {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let (Some(kind), Some(causes)) = (cells.get(1), cells.get(2)) else {
+            continue;
+        };
+        if causes.contains("none") {
+            pairs.insert(((*kind).to_owned(), String::new()));
+        }
+        for cause in causes.split('`').skip(1).step_by(2) {
+            pairs.insert(((*kind).to_owned(), cause.to_owned()));
+        }
+    }
+    pairs
+}
+
+/// Rows of the live trials, as they stand in the source.
+fn live() -> BTreeSet<Pair> {
+    let text =
+        fs::read_to_string(root().join("tests/live/rows.rs")).expect("tests/live/rows.rs is there");
+    let words: String = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .flat_map(str::chars)
+        .filter(|letter| !letter.is_whitespace())
+        .collect();
+    let mut pairs = BTreeSet::new();
+    for (kind, _) in documented() {
+        for (at, found) in words.match_indices(&format!("\"{kind}\",")) {
+            let (_, rest) = words.split_at(at + found.len());
+            let cause = rest
+                .strip_prefix("Some(\"")
+                .and_then(|rest| rest.split('"').next());
+            if let Some(cause) = cause {
+                pairs.insert((kind.clone(), cause.to_owned()));
+            } else if rest.starts_with("None") {
+                pairs.insert((kind.clone(), String::new()));
+            }
+        }
+    }
+    pairs
+}
+
+/// What the cases answer, from their tables.
+fn cases() -> BTreeSet<Pair> {
+    let mut pairs = BTreeSet::new();
+    for case in root()
+        .join("tests/cases/explain")
+        .read_dir()
+        .expect("it is there")
+    {
+        let table = case.expect("it can be listed").path().join("out.table");
+        let Ok(text) = fs::read_to_string(&table) else {
+            continue;
+        };
+        let mut lines = text.lines().skip_while(|line| *line != "Verdict:").skip(1);
+        let Some(kind) = lines.next() else { continue };
+        let cause = lines
+            .take_while(|line| !line.is_empty())
+            .find_map(|line| line.trim().strip_prefix("Cause:"));
+        pairs.insert((
+            kind.trim().to_owned(),
+            cause.unwrap_or("").trim().to_owned(),
+        ));
+    }
+    pairs
+}
+
+#[test]
+fn every_verdict_and_cause_is_produced() {
+    let documented = documented();
+    assert!(
+        documented.len() > 40,
+        "only {} verdicts and causes were found",
+        documented.len()
+    );
+    let (live, cases) = (live(), cases());
+    let refusals = fs::read_to_string(root().join("tests/it/refusals.rs"))
+        .expect("tests/it/refusals.rs is there");
+    let excused: BTreeSet<Pair> = ONLY_FIXTURES
+        .iter()
+        .map(|(kind, cause, _)| ((*kind).to_owned(), (*cause).to_owned()))
+        .collect();
+    for pair in &documented {
+        assert!(
+            live.contains(pair) || excused.contains(pair),
+            "{pair:?} is in no live row, and nothing says why"
+        );
+        // A list that is complete comes from a server only: the fake one answers where a real one would not.
+        let served = !pair.1.is_empty() && refusals.contains(&format!("\"{}\".into()", pair.1));
+        assert!(
+            live.contains(pair) || cases.contains(pair) || served,
+            "{pair:?} is in no live row and in no case"
+        );
+    }
+    for pair in &excused {
+        assert!(documented.contains(pair), "{pair:?} is not documented");
+        assert!(
+            !live.contains(pair),
+            "{pair:?} is produced live; it needs no excuse"
+        );
+    }
+    for pair in live.union(&cases) {
+        assert!(
+            documented.contains(pair),
+            "{pair:?} is answered and not documented"
+        );
+    }
+}
