@@ -122,11 +122,6 @@ const ONLY_FIXTURES: &[(&str, &str, &str)] = &[
         "servers before 1.35 are not run here",
     ),
     (
-        "WaitingForBinding",
-        "",
-        "it takes a plugin that waits in Permit, or a device that is prepared",
-    ),
-    (
         "WaitingForScheduler",
         "no-attempt-yet",
         "a scheduler that runs attempts within milliseconds",
