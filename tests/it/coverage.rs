@@ -123,11 +123,6 @@ const ONLY_FIXTURES: &[(&str, &str, &str)] = &[
     ),
     (
         "WaitingForScheduler",
-        "no-attempt-yet",
-        "a scheduler that runs attempts within milliseconds",
-    ),
-    (
-        "WaitingForScheduler",
         "waiting-for-group",
         "the gate GenericWorkload is off by default in every minor",
     ),
