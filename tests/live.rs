@@ -16,6 +16,8 @@ mod expected;
 mod killed;
 #[path = "live/machinery.rs"]
 mod machinery;
+#[path = "live/mixed.rs"]
+mod mixed;
 #[path = "live/moments.rs"]
 mod moments;
 #[path = "live/plugin.rs"]
@@ -60,6 +62,12 @@ fn main() -> ExitCode {
                 Box::new(run),
             );
         }
+    }
+    if let [.., before, newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", mixed::NAME);
+        let (clusters, before, newest) = (Arc::clone(&clusters), before.clone(), newest.clone());
+        let run = move || mixed::works(&clusters, &newest, &before);
+        add(name, Box::new(run));
     }
     if let Some(newest) = testkit::minors().pop() {
         let name = format!("{newest}::a_killed_test_leaves_nothing");

@@ -9,6 +9,7 @@
 )]
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::TcpStream;
@@ -20,7 +21,7 @@ use serde_json::Value;
 use crate::access;
 use crate::binaries::{Binaries, BuildError};
 use crate::client::{CEILING, Client, ClientError};
-use crate::component::{self, Plan};
+use crate::component::{self, Minors, Plan};
 use crate::supervisor::{Program, STATE, Signal, Supervisor, SupervisorError};
 
 /// How long between two looks at something that cannot be watched yet.
@@ -32,7 +33,7 @@ const LOG_LINES: usize = 15;
 /// What to start.
 #[derive(Debug, Clone)]
 pub struct ClusterOptions {
-    minor: String,
+    minors: Minors,
     nodes: Vec<String>,
     arguments: Vec<(String, String)>,
 }
@@ -41,7 +42,10 @@ impl ClusterOptions {
     /// A control plane of a minor such as `1.37` with the nodes n1 and n2.
     pub fn new(minor: &str) -> Self {
         Self {
-            minor: minor.to_owned(),
+            minors: Minors {
+                usual: minor.to_owned(),
+                others: BTreeMap::new(),
+            },
             nodes: vec!["n1".to_owned(), "n2".to_owned()],
             arguments: Vec::new(),
         }
@@ -61,6 +65,16 @@ impl ClusterOptions {
             .push((component.to_owned(), argument.to_owned()));
         self
     }
+
+    /// Takes a component, or all of a binary, from another minor; schedulers that are started later go with
+    /// `kube-scheduler`.
+    #[must_use]
+    pub fn of_minor(mut self, component: &str, minor: &str) -> Self {
+        self.minors
+            .others
+            .insert(component.to_owned(), minor.to_owned());
+        self
+    }
 }
 
 /// Why there is no cluster, or why it did not do what it was asked for.
@@ -69,6 +83,13 @@ pub enum ClusterError {
     /// The components are not there.
     #[error("the components could not be built")]
     Build(#[from] BuildError),
+    /// Another minor was asked for a component that the cluster does not have.
+    #[error("there is no component {component} to take from minor {minor}; known: {}", known.join(", "))]
+    UnknownComponent {
+        component: String,
+        minor: String,
+        known: Vec<String>,
+    },
     /// The process that owns the cluster's processes failed.
     #[error(transparent)]
     Supervisor(#[from] SupervisorError),
@@ -112,6 +133,7 @@ pub enum ClusterError {
 pub struct Cluster {
     supervisor: Supervisor,
     binaries: Binaries,
+    mixed: bool,
     nodes: Vec<String>,
     server: String,
     address: String,
@@ -124,12 +146,31 @@ pub struct Cluster {
 impl Cluster {
     /// Starts a cluster and returns when all nodes can take Pods and the scheduler works.
     pub fn start(options: &ClusterOptions) -> Result<Self, ClusterError> {
-        let binaries = Binaries::of(&options.minor)?;
+        let minors = &options.minors;
+        let known = component::names(&options.nodes);
+        if let Some((component, minor)) = minors
+            .others
+            .iter()
+            .find(|(component, _)| !known.contains(component))
+        {
+            return Err(ClusterError::UnknownComponent {
+                component: component.clone(),
+                minor: minor.clone(),
+                known,
+            });
+        }
+        let mut folders = BTreeMap::new();
+        for minor in minors.all() {
+            let folder = Binaries::of(minor)?.folder().to_owned();
+            folders.insert(minor.to_owned(), folder);
+        }
+        let binaries = Binaries::of(&minors.usual)?;
+        let mixed = folders.len() > 1;
         let supervisor = Supervisor::start()?;
-        let slot = supervisor.prepare(options.nodes.len(), binaries.folder())?;
+        let slot = supervisor.prepare(options.nodes.len(), folders)?;
         let address = format!("127.77.{slot}.1");
         let tokens = access::tokens().map_err(|_| ClusterError::NoRandomness)?;
-        let mut plan = Plan::new(&address, &tokens, &options.arguments)?;
+        let mut plan = Plan::new(&address, &tokens, &options.arguments, minors)?;
         let (etcd, api_server) = (plan.etcd(), plan.api_server());
         let mut runtimes = Vec::new();
         let mut rest = vec![plan.scheduler(), plan.controller_manager()];
@@ -143,6 +184,7 @@ impl Cluster {
         let cluster = Self {
             supervisor,
             binaries,
+            mixed,
             nodes,
             server,
             address,
@@ -188,6 +230,11 @@ impl Cluster {
                 .await
         })?;
         Ok(cluster)
+    }
+
+    /// Whether some component is of another minor.
+    pub fn is_mixed(&self) -> bool {
+        self.mixed
     }
 
     /// The minor, for instance `1.37`.
@@ -452,4 +499,35 @@ fn takes_pods(node: &Value) -> bool {
                 .any(|taint| taint["key"] == "node.kubernetes.io/not-ready")
         });
     ready && !tainted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(options: &ClusterOptions) -> String {
+        let Err(error) = Cluster::start(options) else {
+            return "a cluster".to_owned();
+        };
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        format!("{error}: {}", cause.unwrap_or_default())
+    }
+
+    #[test]
+    fn another_minor_for_no_component_is_refused_and_the_known_ones_are_named() {
+        let options = ClusterOptions::new("1.37").nodes(&["n1"]);
+        assert_eq!(
+            refused(&options.of_minor("kubelet-n2", "1.36")),
+            "there is no component kubelet-n2 to take from minor 1.36; known: etcd, kube-apiserver, kube-scheduler, \
+             kube-controller-manager, kubelet, fakecri, kubelet-n1, fakecri-n1: "
+        );
+    }
+
+    #[test]
+    fn an_unknown_minor_of_a_component_is_refused_before_anything_is_built() {
+        let said = refused(&ClusterOptions::new("1.37").of_minor("kubelet", "1.2"));
+        assert!(said.contains("there is no minor 1.2 under "), "{said}");
+        let known = crate::binaries::minors().join(", ");
+        assert!(said.contains(&format!("known: {known}")), "{said}");
+    }
 }

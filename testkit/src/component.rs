@@ -11,12 +11,14 @@ use serde_json::{Value, json};
 
 use crate::access::{self, Token};
 use crate::certificates::{self, Authority, Identity};
-use crate::supervisor::{Program, STATE};
+use crate::supervisor::{BIN, Program, STATE};
 
 pub(crate) const ETCD: &str = "etcd";
 pub(crate) const API_SERVER: &str = "kube-apiserver";
 pub(crate) const SCHEDULER: &str = "kube-scheduler";
 pub(crate) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+const KUBELET: &str = "kubelet";
+const RUNTIME: &str = "fakecri";
 
 /// A scheduler name that every cluster's scheduler serves beside its usual one.
 pub(crate) const IMPATIENT: &str = "impatient-scheduler";
@@ -34,11 +36,39 @@ pub(crate) const AUDIT_LOG: &str = "/run/cluster/audit/audit.jsonl";
 /// The socket of the proxy between the API server and the kubelets.
 pub(crate) const EGRESS_SOCKET: &str = "/run/cluster/egress.sock";
 
+/// Which minor each component is of.
+#[derive(Debug, Clone)]
+pub(crate) struct Minors {
+    /// The one of all that are not named.
+    pub(crate) usual: String,
+    /// By the name of a component or of a binary.
+    pub(crate) others: BTreeMap<String, String>,
+}
+
+impl Minors {
+    /// The minor of a component; its own name counts before its binary's.
+    fn of(&self, name: &str, binary: &str) -> &str {
+        self.others
+            .get(name)
+            .or_else(|| self.others.get(binary))
+            .unwrap_or(&self.usual)
+    }
+
+    /// Every minor that is named, some perhaps twice.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
+        self.others
+            .values()
+            .chain([&self.usual])
+            .map(String::as_str)
+    }
+}
+
 /// One cluster on paper.
 pub(crate) struct Plan {
     address: String,
     authority: Authority,
     arguments: Vec<(String, String)>,
+    minors: Minors,
     /// Files by their path below the state folder.
     pub(crate) files: BTreeMap<String, String>,
 }
@@ -49,11 +79,13 @@ impl Plan {
         address: &str,
         tokens: &[Token],
         arguments: &[(String, String)],
+        minors: &Minors,
     ) -> Result<Self, rcgen::Error> {
         let mut plan = Self {
             address: address.to_owned(),
             authority: Authority::new("kubernetes")?,
             arguments: arguments.to_vec(),
+            minors: minors.clone(),
             files: BTreeMap::new(),
         };
         plan.write("pki/ca.crt", plan.authority.certificate());
@@ -214,7 +246,7 @@ impl Plan {
         let port = u16::try_from(n).map_or(u16::MAX, |n| FIRST_KUBELET_PORT.saturating_add(n));
         let home = format!("{STATE}/nodes/{name}");
         let socket = format!("{home}/runtime.sock");
-        let (kubelet, runtime) = (kubelet(name), format!("fakecri-{name}"));
+        let (kubelet, runtime) = (kubelet(name), runtime(name));
         self.write_client(
             &kubelet,
             &format!("system:node:{name}"),
@@ -229,7 +261,7 @@ impl Plan {
         self.write(&file, config.to_string());
         // Its folder has to be there.
         self.write(&format!("nodes/{name}/manifests/.keep"), String::new());
-        let runtime = self.program(&runtime, "fakecri", vec![socket]);
+        let runtime = self.program(&runtime, RUNTIME, vec![socket]);
         let arguments = vec![
             format!("--config={STATE}/{file}"),
             format!("--kubeconfig={STATE}/{}", kubeconfig_file(&kubelet)),
@@ -237,7 +269,7 @@ impl Plan {
             format!("--root-dir={home}/root"),
             format!("--cert-dir={home}/certificates"),
         ];
-        let mut kubelet = self.program(&kubelet, "kubelet", arguments);
+        let mut kubelet = self.program(&kubelet, KUBELET, arguments);
         kubelet.kubelet = Some(n);
         Ok([runtime, kubelet])
     }
@@ -263,7 +295,8 @@ impl Plan {
         }
         Program {
             name: name.to_owned(),
-            path: format!("{STATE}/bin/{binary}").into(),
+            // The last part stays the binary's name: managedFields call the manager so.
+            path: format!("{BIN}/{}/{binary}", self.minors.of(name, binary)).into(),
             arguments,
             kubelet: None,
         }
@@ -316,7 +349,27 @@ impl Plan {
 
 /// The name of a node's kubelet among the components.
 pub(crate) fn kubelet(node: &str) -> String {
-    format!("kubelet-{node}")
+    format!("{KUBELET}-{node}")
+}
+
+fn runtime(node: &str) -> String {
+    format!("{RUNTIME}-{node}")
+}
+
+/// All names that a cluster with these nodes starts with: of the components, and of the binaries that several share.
+pub(crate) fn names(nodes: &[String]) -> Vec<String> {
+    [
+        ETCD,
+        API_SERVER,
+        SCHEDULER,
+        CONTROLLER_MANAGER,
+        KUBELET,
+        RUNTIME,
+    ]
+    .map(str::to_owned)
+    .into_iter()
+    .chain(nodes.iter().flat_map(|node| [kubelet(node), runtime(node)]))
+    .collect()
 }
 
 /// The path of a user's kubeconfig below the state folder.
@@ -388,4 +441,23 @@ fn kubelet_configuration(address: &str, port: u16, home: &str, socket: &str) -> 
         "nodeStatusUpdateFrequency": "2s",
         "nodeStatusReportFrequency": "5s",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_component_counts_before_its_binary() {
+        let named = [("kubelet", "1.36"), ("kubelet-n2", "1.35")];
+        let minors = Minors {
+            usual: "1.37".to_owned(),
+            others: named
+                .map(|(name, minor)| (name.to_owned(), minor.to_owned()))
+                .into(),
+        };
+        assert_eq!(minors.of("kubelet-n2", KUBELET), "1.35");
+        assert_eq!(minors.of("kubelet-n1", KUBELET), "1.36");
+        assert_eq!(minors.of(SCHEDULER, SCHEDULER), "1.37");
+    }
 }

@@ -53,15 +53,36 @@ impl Clusters {
         let Some(cluster) = &mut state.running else {
             return Err("the cluster has gone".into());
         };
-        trial(cluster).map_err(|error| {
-            let folder = folder(minor).join("logs");
-            let kept = match cluster.keep_logs(&folder) {
-                Ok(()) => format!("the components' logs are in {}", folder.display()),
-                Err(error) => format!("the components' logs could not be kept: {error}"),
-            };
-            format!("{}\n{kept}", with_causes(error.as_ref())).into()
-        })
+        run(cluster, "logs", trial)
     }
+
+    /// Runs a trial on a cluster of its own, after the end of the one that runs.
+    pub(crate) fn apart(
+        &self,
+        options: &ClusterOptions,
+        trial: impl FnOnce(&mut Cluster) -> Result<(), Box<dyn Error>>,
+    ) -> Result<(), Failed> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.running = None;
+        let mut cluster = Cluster::start(options).map_err(|error| with_causes(&error))?;
+        run(&mut cluster, "logs-apart", trial)
+    }
+}
+
+/// Runs a trial; if it fails, keeps the components' logs in a folder of that name.
+fn run(
+    cluster: &mut Cluster,
+    logs: &str,
+    trial: impl FnOnce(&mut Cluster) -> Result<(), Box<dyn Error>>,
+) -> Result<(), Failed> {
+    trial(cluster).map_err(|error| {
+        let folder = folder(cluster.minor()).join(logs);
+        let kept = match cluster.keep_logs(&folder) {
+            Ok(()) => format!("the components' logs are in {}", folder.display()),
+            Err(error) => format!("the components' logs could not be kept: {error}"),
+        };
+        format!("{}\n{kept}", with_causes(error.as_ref())).into()
+    })
 }
 
 /// Where trials of a minor leave files to look at.

@@ -205,7 +205,7 @@ fn same<T: PartialEq + std::fmt::Debug>(got: &T, wanted: &T) -> Result<(), Box<d
     Err(format!("got {got:?}, wanted {wanted:?}").into())
 }
 
-fn block_on<T>(
+pub(crate) fn block_on<T>(
     future: impl Future<Output = Result<T, Box<dyn Error>>>,
 ) -> Result<T, Box<dyn Error>> {
     tokio::runtime::Builder::new_current_thread()

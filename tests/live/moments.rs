@@ -65,7 +65,8 @@ async fn at_moment(
         }
     }
     expected::check(cluster, &moment, &folder)?;
-    if std::env::var_os(RECORD).is_some() {
+    // A minor's recording is of that minor alone.
+    if std::env::var_os(RECORD).is_some() && !cluster.is_mixed() {
         record(cluster, &files, &folder)?;
     }
     Ok(())

@@ -8,8 +8,9 @@
     reason = "it has to see whether this process is a supervisor itself"
 )]
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -79,11 +80,12 @@ impl Supervisor {
     }
 
     /// Takes the locks and builds the private file system; returns the address slot.
-    pub(crate) fn prepare(&self, kubelets: usize, binaries: &Path) -> Result<u8, SupervisorError> {
-        match self.ask(Request::Prepare {
-            kubelets,
-            binaries: binaries.to_owned(),
-        })? {
+    pub(crate) fn prepare(
+        &self,
+        kubelets: usize,
+        binaries: BTreeMap<String, PathBuf>,
+    ) -> Result<u8, SupervisorError> {
+        match self.ask(Request::Prepare { kubelets, binaries })? {
             Reply::Prepared { slot } => Ok(slot),
             other => Err(unexpected(&other)),
         }

@@ -9,6 +9,7 @@
     reason = "locks and kernel settings are files"
 )]
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 use rustix::mount::{MountFlags, mount, mount_bind};
 
-use super::STATE;
+use super::{BIN, STATE};
 
 /// Holds the lock files; every process on the machine must agree on it, so it does not depend on the environment.
 const LOCKS: &str = "/run/kube-placement-testkit";
@@ -71,7 +72,10 @@ pub(super) struct Jail {
 
 impl Jail {
     /// Takes the locks, then covers what must stay untouched.
-    pub(super) fn build(kubelets: usize, binaries: &Path) -> Result<Self, JailError> {
+    pub(super) fn build(
+        kubelets: usize,
+        binaries: &BTreeMap<String, PathBuf>,
+    ) -> Result<Self, JailError> {
         fs::create_dir_all(LOCKS).map_err(file("create", LOCKS))?;
         let kubelet_locks = take_kubelets(kubelets)?;
         let (slot, slot_lock) = take_slot()?;
@@ -141,9 +145,13 @@ fn try_lock(name: &str) -> Result<Option<File>, JailError> {
 }
 
 /// Builds the private file system.
-fn cover(binaries: &Path) -> Result<(), JailError> {
-    // Opened first, since the folder may lie below one that is covered.
-    let opened = File::open(binaries).map_err(file("open", binaries))?;
+fn cover(binaries: &BTreeMap<String, PathBuf>) -> Result<(), JailError> {
+    // Opened first, since a folder may lie below one that is covered.
+    let mut opened = Vec::new();
+    for (name, folder) in binaries {
+        let handle = File::open(folder).map_err(file("open", folder))?;
+        opened.push((Path::new(BIN).join(name), handle));
+    }
     for path in ["/run", "/var/lib", "/var/log"] {
         mount(
             "tmpfs",
@@ -154,14 +162,15 @@ fn cover(binaries: &Path) -> Result<(), JailError> {
         )
         .map_err(|error| file("cover", path)(error.into()))?;
     }
-    for folder in ["bin", "logs"] {
-        let path = Path::new(STATE).join(folder);
-        fs::create_dir_all(&path).map_err(file("create", &path))?;
+    let logs = Path::new(STATE).join("logs");
+    fs::create_dir_all(&logs).map_err(file("create", &logs))?;
+    for (path, handle) in &opened {
+        fs::create_dir_all(path).map_err(file("create", path))?;
+        bind(
+            &format!("/proc/self/fd/{}", handle.as_raw_fd()),
+            &path.to_string_lossy(),
+        )?;
     }
-    bind(
-        &format!("/proc/self/fd/{}", opened.as_raw_fd()),
-        &format!("{STATE}/bin"),
-    )?;
     for setting in KERNEL_SETTINGS {
         // The kubelet reads and writes a copy.
         let copy = Path::new(STATE)

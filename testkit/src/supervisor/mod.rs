@@ -11,6 +11,7 @@ mod handle;
 mod jail;
 mod serve;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -24,11 +25,18 @@ const MARK: &str = "KUBE_PLACEMENT_TESTKIT_SUPERVISOR";
 /// Where a cluster keeps its state, as its processes see it.
 pub(crate) const STATE: &str = "/run/cluster";
 
+/// Where the folders with executables are, as a cluster's processes see them.
+pub(crate) const BIN: &str = "/run/cluster/bin";
+
 /// What the test process asks for, a line of JSON each.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// Takes the locks and builds the private file system. Comes first, once.
-    Prepare { kubelets: usize, binaries: PathBuf },
+    Prepare {
+        kubelets: usize,
+        /// Folders by the name that they get below [`BIN`].
+        binaries: BTreeMap<String, PathBuf>,
+    },
     /// Starts a process.
     Start(Program),
     /// Ends a process and waits until it has gone.
