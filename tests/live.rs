@@ -1,4 +1,4 @@
-//! Trials on real control planes, one cluster a minor, one trial after the other.
+//! Trials on real control planes, one cluster a minor and one more where a gate is on, one trial after the other.
 //!
 //! Where no cluster can run, every trial is ignored with the reason. A trial must not sleep, must not try again, and
 //! must take away what it made: the next one needs the room.
@@ -30,9 +30,9 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use testkit::Unavailable;
-use testkit::scenario::SCENARIOS;
+use testkit::scenario::{GANG_SCENARIOS, SCENARIOS};
 
-use clusters::Clusters;
+use clusters::{Clusters, Kind};
 
 fn main() -> ExitCode {
     testkit::supervise_if_asked();
@@ -46,21 +46,26 @@ fn main() -> ExitCode {
     let clusters = Arc::new(Clusters::default());
     let mut trials = Vec::new();
     let mut add = |name: String, run: Run| trials.push(trial(name, unavailable.clone(), run));
-    // The trials of a minor stand together, so that one cluster at a time is enough.
+    // The trials of a cluster stand together, so that one cluster at a time is enough.
     for minor in testkit::minors() {
         for (name, check) in machinery::CHECKS.iter().chain(plugin::CHECKS) {
-            let (clusters, minor_of_trial) = (Arc::clone(&clusters), minor.clone());
-            let run = move || clusters.with(&minor_of_trial, check);
+            let (clusters, kind) = (Arc::clone(&clusters), Kind::Plain(minor.clone()));
+            let run = move || clusters.with(&kind, check);
             add(format!("{minor}::{name}"), Box::new(run));
         }
-        for scenario in SCENARIOS.iter().filter(|scenario| scenario.is_for(&minor)) {
-            let (clusters, minor_of_trial) = (Arc::clone(&clusters), minor.clone());
-            let run =
-                move || clusters.with(&minor_of_trial, |cluster| moments::play(cluster, scenario));
-            add(
-                format!("{minor}::scenario::{}", scenario.name),
-                Box::new(run),
-            );
+        let played = [
+            ("scenario", SCENARIOS, Kind::Plain(minor.clone())),
+            ("gang", GANG_SCENARIOS, Kind::Gang(minor.clone())),
+        ];
+        for (group, scenarios, kind) in played {
+            for scenario in scenarios.iter().filter(|scenario| scenario.is_for(&minor)) {
+                let (clusters, kind) = (Arc::clone(&clusters), kind.clone());
+                let run = move || clusters.with(&kind, |cluster| moments::play(cluster, scenario));
+                add(
+                    format!("{minor}::{group}::{}", scenario.name),
+                    Box::new(run),
+                );
+            }
         }
     }
     if let [.., before, newest] = testkit::minors().as_slice() {

@@ -75,6 +75,19 @@ impl ClusterOptions {
             .insert(component.to_owned(), minor.to_owned());
         self
     }
+
+    /// Turns gang scheduling on, which is off by default; 1.37 and later.
+    #[must_use]
+    pub fn gang_scheduling(self) -> Self {
+        const GATE: &str = "--feature-gates=GenericWorkload=true";
+        self.argument(component::API_SERVER, GATE)
+            .argument(
+                component::API_SERVER,
+                "--runtime-config=scheduling.k8s.io/v1beta1=true",
+            )
+            .argument(component::SCHEDULER, GATE)
+            .argument(component::CONTROLLER_MANAGER, GATE)
+    }
 }
 
 /// Why there is no cluster, or why it did not do what it was asked for.

@@ -52,11 +52,6 @@ const ONLY_FIXTURES: &[(&str, &str, &str)] = &[
         "a scheduler that runs takes every Pod of its name",
     ),
     (
-        "NeverAttempted",
-        "waiting-for-group",
-        "the gate GenericWorkload is off by default in every minor",
-    ),
-    (
         "NotNominated",
         "autoscaler-only",
         "no autoscaler runs here; its event's text is from public reports",
@@ -75,11 +70,6 @@ const ONLY_FIXTURES: &[(&str, &str, &str)] = &[
         "NotNominated",
         "volume-pinned",
         "it takes a bound volume of another zone",
-    ),
-    (
-        "NotNominated",
-        "waiting-for-group",
-        "the gate GenericWorkload is off by default in every minor",
     ),
     (
         "RefusedByKubelet",
@@ -120,11 +110,6 @@ const ONLY_FIXTURES: &[(&str, &str, &str)] = &[
         "Unknown",
         "trace-wiped",
         "servers before 1.35 are not run here",
-    ),
-    (
-        "WaitingForScheduler",
-        "waiting-for-group",
-        "the gate GenericWorkload is off by default in every minor",
     ),
     (
         "WaitingForVictims",

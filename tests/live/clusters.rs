@@ -1,6 +1,6 @@
-//! The cluster that trials run on: one at a time, started when a trial first needs its minor.
+//! The cluster that trials run on: one at a time, started when a trial first needs its kind.
 //!
-//! It must not start a minor twice after a failure: every trial would wait for the same end.
+//! It must not start a kind twice after a failure: every trial would wait for the same end.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -10,7 +10,25 @@ use std::sync::{Mutex, PoisonError};
 use libtest_mimic::Failed;
 use testkit::{Cluster, ClusterOptions};
 
-/// The running cluster and the minors that did not start.
+/// What a trial needs of its cluster.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// A minor as it comes.
+    Plain(String),
+    /// A minor with gang scheduling.
+    Gang(String),
+}
+
+impl Kind {
+    fn options(&self) -> ClusterOptions {
+        match self {
+            Self::Plain(minor) => ClusterOptions::new(minor),
+            Self::Gang(minor) => ClusterOptions::new(minor).gang_scheduling(),
+        }
+    }
+}
+
+/// The running cluster and the kinds that did not start.
 #[derive(Default)]
 pub(crate) struct Clusters {
     state: Mutex<State>,
@@ -18,39 +36,39 @@ pub(crate) struct Clusters {
 
 #[derive(Default)]
 struct State {
-    running: Option<Cluster>,
-    failed: BTreeMap<String, String>,
+    running: Option<(Kind, Cluster)>,
+    failed: BTreeMap<Kind, String>,
 }
 
 impl Clusters {
-    /// Runs a trial on the cluster of a minor; keeps the components' logs if it fails.
+    /// Runs a trial on the cluster of a kind; keeps the components' logs if it fails.
     pub(crate) fn with(
         &self,
-        minor: &str,
+        kind: &Kind,
         trial: impl FnOnce(&mut Cluster) -> Result<(), Box<dyn Error>>,
     ) -> Result<(), Failed> {
         // A trial that panicked leaves the cluster as it was.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(why) = state.failed.get(minor) {
+        if let Some(why) = state.failed.get(kind) {
             return Err(why.into());
         }
         if state
             .running
             .as_ref()
-            .is_none_or(|cluster| cluster.minor() != minor)
+            .is_none_or(|(running, _)| running != kind)
         {
             // First the old one, then the new one.
             state.running = None;
-            match Cluster::start(&ClusterOptions::new(minor)) {
-                Ok(cluster) => state.running = Some(cluster),
+            match Cluster::start(&kind.options()) {
+                Ok(cluster) => state.running = Some((kind.clone(), cluster)),
                 Err(error) => {
                     let why = with_causes(&error);
-                    state.failed.insert(minor.to_owned(), why.clone());
+                    state.failed.insert(kind.clone(), why.clone());
                     return Err(why.into());
                 }
             }
         }
-        let Some(cluster) = &mut state.running else {
+        let Some((_, cluster)) = &mut state.running else {
             return Err("the cluster has gone".into());
         };
         run(cluster, "logs", trial)

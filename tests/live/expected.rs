@@ -121,7 +121,11 @@ fn explain(
     let verdict = &answer["verdict"];
     let code = match verdict["kind"].as_str() {
         Some("Unknown") => 5,
-        Some("NeverAttempted") if verdict["cause"] != "just-created" => 3,
+        Some("NeverAttempted")
+            if verdict["cause"] != "just-created" && verdict["cause"] != "waiting-for-group" =>
+        {
+            3
+        }
         Some("Stale" | "RefusedByKubelet") => 3,
         _ if verdict["overdue"] == true => 3,
         _ => 0,

@@ -83,6 +83,63 @@ pub(crate) const ROWS: &[Row] = &[
         Some("node-not-recorded"),
         "Inferred",
     ),
+    // The victims' events name the group, and no node.
+    (
+        "gang-preemption",
+        "waiting",
+        "WaitingForVictims",
+        Some("victim-terminating"),
+        "Inferred",
+    ),
+    (
+        "gang-preemption",
+        "other-waiting",
+        "WaitingForVictims",
+        Some("victim-terminating"),
+        "Inferred",
+    ),
+    (
+        "gang-preemption",
+        "bound",
+        "Unknown",
+        Some("node-not-recorded"),
+        "Inferred",
+    ),
+    (
+        "gang-waits",
+        "lone",
+        "NeverAttempted",
+        Some("just-created"),
+        "Inferred",
+    ),
+    (
+        "gang-waits",
+        "hinted",
+        "WaitingForScheduler",
+        Some("waiting-for-group"),
+        "Proven",
+    ),
+    (
+        "gang-waits",
+        "bound",
+        "Unknown",
+        Some("node-not-recorded"),
+        "Inferred",
+    ),
+    (
+        "gang-without-room",
+        "tried",
+        "NotNominated",
+        Some("unschedulable"),
+        "Inferred",
+    ),
+    (
+        "gang-without-room",
+        "untried",
+        "NotNominated",
+        Some("waiting-for-group"),
+        "Inferred",
+    ),
     (
         "hint-reserves-room",
         "nominated",
@@ -408,6 +465,13 @@ pub(crate) const ROWS: &[Row] = &[
 /// The same moment, asked about a minute later: what is due by then.
 pub(crate) const A_MINUTE_LATER: &[Row] = &[
     (
+        "gang-waits",
+        "lone",
+        "NeverAttempted",
+        Some("waiting-for-group"),
+        "Inferred",
+    ),
+    (
         "cordon-while-waiting",
         "cordoned",
         "Stale",
@@ -460,6 +524,14 @@ pub(crate) const A_MINUTE_LATER: &[Row] = &[
 
 /// The same moment for a user who may only get Pods.
 pub(crate) const WITH_FEW_RIGHTS: &[Row] = &[
+    // Whether there is such a node could not be seen.
+    (
+        "gang-waits",
+        "hinted",
+        "WaitingForScheduler",
+        Some("waiting-for-group"),
+        "Inferred",
+    ),
     // Only a victim's event tells of the nomination.
     (
         "cordon-while-waiting",

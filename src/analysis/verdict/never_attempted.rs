@@ -55,6 +55,12 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     };
     let advice = if young {
         vec!["ask again in half a minute".to_owned()]
+    } else if let Some(group) = &pod.group {
+        vec![format!(
+            "compare its minCount with the Pods that are there: kubectl get podgroup {} -n {} -o yaml",
+            crate::analysis::story::shell(group),
+            crate::analysis::story::shell(&pod.name.namespace)
+        )]
     } else {
         vec![
             format!(

@@ -1,12 +1,15 @@
 //! Scenarios: each brings Pods of a cluster into a known situation and stops at named moments.
 //!
-//! A scenario is a file here and a line in [`SCENARIOS`]. It plays in a namespace of its own, waits by watching, and
+//! A scenario is a file here and a line in [`SCENARIOS`], or in [`GANG_SCENARIOS`]. It plays in a namespace of its own, waits by watching, and
 //! takes away what it made. It must not say what a tool should make of a moment: that is up to who observes.
 
 mod cordon_clears_nomination;
 mod cordon_while_waiting;
 mod created_with_node_name;
 mod deletion_that_is_no_preemption;
+mod gang_preemption;
+mod gang_waits;
+mod gang_without_room;
 mod hint_reserves_room;
 mod hint_to_absent_node;
 mod infeasible_hint;
@@ -36,7 +39,7 @@ use crate::cluster::{Cluster, ClusterError};
 
 pub use stage::Stage;
 
-/// All scenarios, sorted by name.
+/// The scenarios that play on a cluster as it comes, sorted by name.
 pub const SCENARIOS: &[Scenario] = &[
     cordon_clears_nomination::SCENARIO,
     cordon_while_waiting::SCENARIO,
@@ -61,6 +64,13 @@ pub const SCENARIOS: &[Scenario] = &[
     second_scheduler::SCENARIO,
     victim_held_by_finalizer::SCENARIO,
     victim_in_another_namespace::SCENARIO,
+];
+
+/// The scenarios that play where gang scheduling is on ([`crate::ClusterOptions::gang_scheduling`]), sorted by name.
+pub const GANG_SCENARIOS: &[Scenario] = &[
+    gang_preemption::SCENARIO,
+    gang_waits::SCENARIO,
+    gang_without_room::SCENARIO,
 ];
 
 /// A future on the thread that made it.
@@ -162,7 +172,9 @@ mod tests {
 
     #[test]
     fn the_registry_is_sorted_and_has_every_file() {
-        assert!(SCENARIOS.is_sorted_by_key(|scenario| scenario.name));
+        for list in [SCENARIOS, GANG_SCENARIOS] {
+            assert!(list.is_sorted_by_key(|scenario| scenario.name));
+        }
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/scenario");
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .expect("the sources are there")
@@ -177,13 +189,10 @@ mod tests {
             .filter(|stem| stem != "mod" && stem != "stage")
             .collect();
         files.sort();
-        assert_eq!(
-            files,
-            SCENARIOS
-                .iter()
-                .map(|scenario| scenario.name)
-                .collect::<Vec<_>>()
-        );
+        let all = SCENARIOS.iter().chain(GANG_SCENARIOS);
+        let mut names: Vec<&str> = all.map(|scenario| scenario.name).collect();
+        names.sort_unstable();
+        assert_eq!(files, names);
     }
 
     #[test]
@@ -204,7 +213,7 @@ mod tests {
 
     #[test]
     fn moments_are_unique_within_a_scenario() {
-        for scenario in SCENARIOS {
+        for scenario in SCENARIOS.iter().chain(GANG_SCENARIOS) {
             let mut moments = scenario.moments.to_vec();
             moments.sort_unstable();
             moments.dedup();

@@ -179,6 +179,30 @@ impl<'a> Stage<'a> {
         Ok(self.author.create(&self.pods(), &pod).await?)
     }
 
+    /// Makes a group of Pods that are placed together, at least so many of them, or not at all.
+    ///
+    /// The scheduler fails on members whose priority is not the group's.
+    pub(super) async fn pod_group(
+        &self,
+        name: &str,
+        members: u32,
+        priority_class: Option<&str>,
+    ) -> Result<(), ScenarioError> {
+        let group = json!({
+            "metadata": {"name": name},
+            "spec": {
+                "priorityClassName": priority_class,
+                "schedulingPolicy": {"gang": {"minCount": members}},
+            },
+        });
+        let path = format!(
+            "/apis/scheduling.k8s.io/v1beta1/namespaces/{}/podgroups",
+            self.namespace
+        );
+        self.author.create(&path, &group).await?;
+        Ok(())
+    }
+
     /// Makes an object that is in no namespace; it goes when the scenario ends.
     pub(super) async fn make(
         &mut self,
@@ -363,6 +387,17 @@ impl<'a> Stage<'a> {
                 wanted,
             )
             .await?)
+    }
+
+    /// Waits until a scheduler has nominated a Pod that fits nowhere, and has reported that; returns the Pod.
+    pub(super) async fn nominated(&self, name: &str) -> Result<Value, ScenarioError> {
+        let nominated = self
+            .pod(name, "nominated", |pod| {
+                !text(pod, "/status/nominatedNodeName").is_empty()
+            })
+            .await?;
+        self.event(&nominated, "FailedScheduling").await?;
+        Ok(nominated)
     }
 
     /// Waits until a Pod runs and its binding has been reported; it has to be on the node.
@@ -702,6 +737,12 @@ pub(super) fn wanting(cpu: u64) -> Value {
         }],
         "terminationGracePeriodSeconds": 30,
     })
+}
+
+/// Returns the specification of a Pod that is a member of a group.
+pub(super) fn member_of(group: &str, mut spec: Value) -> Value {
+    spec["schedulingGroup"] = json!({"podGroupName": group});
+    spec
 }
 
 /// Creates an object; returns false if there is one already.
