@@ -283,6 +283,15 @@ impl<'w> Story<'w> {
     }
 }
 
+/// What an event states, with its own source and time; `subject` says whose event it is.
+pub(super) fn event_evidence(event: &Sourced<Event>, subject: &str) -> Evidence {
+    Evidence {
+        source: event.source.clone(),
+        at: event.value.last,
+        text: format!("{subject}: {}", event.value.note),
+    }
+}
+
 /// `Preempted` events whose note says that the Pod of this UID took the room, oldest first.
 pub(super) fn preemptions_for<'w>(
     world: &'w World,

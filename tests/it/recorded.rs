@@ -687,10 +687,10 @@ fn earlier_incarnations_are_not_mixed_in() {
     );
 }
 
-#[test]
-fn what_one_of_several_files_lacks_is_no_loss() {
+/// Explains the waiting preemptor from some of its moment's files, each named for itself.
+fn explain_files(names: &[&str]) -> Value {
     let folder = root().join("tests/recorded/1.37/3-preemption/1-waiting");
-    let files: Vec<String> = ["pods.json", "nodes.json", "events.json"]
+    let files: Vec<String> = names
         .iter()
         .map(|file| folder.join(file).display().to_string())
         .collect();
@@ -699,7 +699,12 @@ fn what_one_of_several_files_lacks_is_no_loss() {
         arguments.extend(["--from", file]);
     }
     let run = nominate(&arguments);
-    let answer: Value = serde_json::from_str(&run.stdout).expect("the answer is JSON");
+    serde_json::from_str(&run.stdout).expect("the answer is JSON")
+}
+
+#[test]
+fn what_one_of_several_files_lacks_is_no_loss() {
+    let answer = explain_files(&["pods.json", "nodes.json", "events.json"]);
     let absent: Vec<&Value> = answer["coverage"]
         .as_array()
         .expect("a list")
@@ -712,18 +717,8 @@ fn what_one_of_several_files_lacks_is_no_loss() {
 
 #[test]
 fn both_events_apis_tell_the_same() {
-    let folder = root().join("tests/recorded/1.37/3-preemption/1-waiting");
     let of = |events: &str| {
-        let files: Vec<String> = ["pods.json", "nodes.json", events]
-            .iter()
-            .map(|file| folder.join(file).display().to_string())
-            .collect();
-        let mut arguments = vec!["explain", "hi", "-n", "s3", "-o", "json"];
-        for file in &files {
-            arguments.extend(["--from", file]);
-        }
-        let run = nominate(&arguments);
-        let answer: Value = serde_json::from_str(&run.stdout).expect("the answer is JSON");
+        let answer = explain_files(&["pods.json", "nodes.json", events]);
         let moments: Vec<(Value, Value, Value)> = answer["timeline"]
             .as_array()
             .expect("a list")

@@ -1,6 +1,7 @@
 //! A nomination was taken back, and the Pod is still pending.
 
 use super::Story;
+use crate::analysis::story::event_evidence;
 use crate::analysis::victims::GONE;
 use crate::answer::nomination_explanation::{
     Certainty, Ended, NominationKind, Verdict, VerdictKind,
@@ -16,11 +17,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         .unwrap_or("a node that is not recorded");
     let mut evidence = Vec::new();
     for (event, _) in story.preemptions() {
-        evidence.push(crate::answer::nomination_explanation::Evidence {
-            source: event.source.clone(),
-            at: event.value.last,
-            text: format!("event on a victim: {}", event.value.note),
-        });
+        evidence.push(event_evidence(event, "event on a victim"));
     }
     if let Some(decision) = &last.decision {
         evidence.push(story.evidence(

@@ -1,6 +1,7 @@
 //! Bound to another node than the nominated one, and why, if that can be shown.
 
 use super::Story;
+use crate::analysis::story::event_evidence;
 use crate::answer::nomination_explanation::{
     Certainty, Evidence, Nomination, NominationKind, Verdict, VerdictKind,
 };
@@ -32,11 +33,7 @@ pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
     }
     for (event, note) in story.preemptions() {
         if note.node == last.node && last.kind == NominationKind::Preemption {
-            evidence.push(Evidence {
-                source: event.source.clone(),
-                at: event.value.last,
-                text: format!("event on the victim: {}", event.value.note),
-            });
+            evidence.push(event_evidence(event, "event on the victim"));
         }
     }
     if last.kind == NominationKind::Expectation {

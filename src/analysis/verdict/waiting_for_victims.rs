@@ -6,7 +6,7 @@
 use jiff::SignedDuration;
 
 use super::Story;
-use crate::analysis::story::{shell, span};
+use crate::analysis::story::{event_evidence, shell, span};
 use crate::analysis::victims::{GONE, NOT_A_VICTIM, OVERDUE_AFTER};
 use crate::answer::nomination_explanation::{
     Certainty, NominationKind, Verdict, VerdictKind, Victim,
@@ -60,19 +60,12 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     }
     let linked: Vec<_> = story.preemptions();
     for (event, _) in &linked {
-        evidence.push(crate::answer::nomination_explanation::Evidence {
-            source: event.source.clone(),
-            at: event.value.last,
-            text: format!(
-                "event on {}: {}",
-                event
-                    .value
-                    .regarding
-                    .as_ref()
-                    .map_or("the victim", |regarding| regarding.name.name.as_str()),
-                event.value.note
-            ),
-        });
+        let victim = event
+            .value
+            .regarding
+            .as_ref()
+            .map_or("the victim", |regarding| regarding.name.name.as_str());
+        evidence.push(event_evidence(event, &format!("event on {victim}")));
     }
     let is_linked = |victim: &Victim| {
         linked.iter().any(|(event, _)| {
