@@ -28,6 +28,9 @@ const MAX_CLAIMS: usize = 8;
 /// Nodes whose reserved room is looked into: one is enough to explain, and each costs two requests.
 const MAX_RESERVED_NODES: usize = 3;
 
+/// Victims of a group that are read one by one.
+const MAX_VICTIMS_ELSEWHERE: usize = 8;
+
 /// More Pods than this share one list of events.
 const FEW: usize = 3;
 
@@ -91,6 +94,7 @@ fn wants_of(world: &World, pod: &Pod) -> BTreeSet<Want> {
             if pod.gates.is_empty() {
                 wants.insert(Want::PodsOnNode(node.clone()));
                 wants.insert(Want::PreemptedEvents);
+                wants.extend(victims_elsewhere(world, pod));
             }
             if reason == Some("SchedulerError") {
                 wants.insert(Want::ServerVersion);
@@ -101,7 +105,7 @@ fn wants_of(world: &World, pod: &Pod) -> BTreeSet<Want> {
             wants.insert(Want::PreemptedEvents);
             wants.insert(Want::NominatedPods);
             // Where it preempted before: whether those victims are gone, and what became of the node.
-            let noted = preemptions_for(world, &pod.uid)
+            let noted = preemptions_for(world, pod)
                 .pop()
                 .and_then(|(_, note)| note.node);
             wants.extend(
@@ -117,9 +121,25 @@ fn wants_of(world: &World, pod: &Pod) -> BTreeSet<Want> {
                 wants.insert(Want::Node(node));
             }
         }
-        (None, None) => {}
+        (None, None) => {
+            // Nobody has reported on it: does its scheduler report on anybody?
+            if pod.scheduled().is_none() && !pod.finished() {
+                wants.insert(Want::AnyEventBy(pod.scheduler_name.clone()));
+            }
+        }
     }
     wants
+}
+
+/// Victims of the Pod's group: they may be on any node, and their events name none.
+fn victims_elsewhere(world: &World, pod: &Pod) -> Vec<Want> {
+    preemptions_for(world, pod)
+        .into_iter()
+        .filter(|(_, note)| note.node.is_none())
+        .filter_map(|(event, _)| event.value.regarding.as_ref())
+        .map(|regarding| Want::Victim(regarding.name.clone()))
+        .take(MAX_VICTIMS_ELSEWHERE)
+        .collect()
 }
 
 /// Every read that [`wants`] may come to, the most needed first; an empty name stands for any.
@@ -140,6 +160,11 @@ pub(crate) fn possible(request: &Request) -> Vec<Want> {
             name: any(),
         }),
         Want::ServerVersion,
+        Want::AnyEventBy(any()),
+        Want::Victim(PodName {
+            namespace: any(),
+            name: any(),
+        }),
     ]);
     wants
 }

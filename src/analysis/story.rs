@@ -14,7 +14,7 @@ use crate::answer::nomination_explanation::{
 };
 use crate::model::claim::Claim;
 use crate::model::event::Event;
-use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName, Uid};
+use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName};
 use crate::model::version::Minor;
 use crate::model::world::{Sourced, World};
 
@@ -112,7 +112,7 @@ impl<'w> Story<'w> {
 
     /// `Preempted` events whose note says that this Pod took the room, oldest first.
     pub(super) fn preemptions(&self) -> Vec<(&'w Sourced<Event>, PreemptedNote)> {
-        preemptions_for(self.world, &self.pod.uid)
+        preemptions_for(self.world, self.pod)
     }
 
     /// The server's version, if it leaves no trace of a nomination on a bound Pod (before 1.35).
@@ -273,9 +273,14 @@ impl<'w> Story<'w> {
             (Some(_), _) => "BoundElsewhere".to_owned(),
             (None, _) => "Pending".to_owned(),
         });
+        let preemptor = preemptor.map(|pod| &pod.name).or(event
+            .value
+            .related
+            .as_ref()
+            .map(|related| &related.name));
         Some(PreemptedBy {
-            namespace: preemptor.map(|pod| pod.name.namespace.clone()),
-            name: preemptor.map(|pod| pod.name.name.clone()),
+            namespace: preemptor.map(|name| name.namespace.clone()),
+            name: preemptor.map(|name| name.name.clone()),
             node: note.node,
             outcome,
             uid: uid.0,
@@ -292,18 +297,34 @@ pub(super) fn event_evidence(event: &Sourced<Event>, subject: &str) -> Evidence 
     }
 }
 
-/// `Preempted` events whose note says that the Pod of this UID took the room, oldest first.
+/// `Preempted` events whose note says that this Pod took the room, or its group did, oldest first.
 pub(super) fn preemptions_for<'w>(
     world: &'w World,
-    uid: &Uid,
+    pod: &Pod,
 ) -> Vec<(&'w Sourced<Event>, PreemptedNote)> {
     let mut found: Vec<_> = world
         .preempted_events()
         .filter_map(|event| Some((event, preempted_note::parse(&event.value.note)?)))
-        .filter(|(_, note)| note.preemptor == Preemptor::Pod(uid.clone()))
+        .filter(|(event, note)| match &note.preemptor {
+            Preemptor::Pod(uid) => *uid == pod.uid,
+            Preemptor::PodGroup(_) => took_for_group(&event.value, pod),
+            Preemptor::Named(_) | Preemptor::Unnamed => false,
+        })
         .collect();
     found.sort_by_key(|(event, _)| (event.value.first, event.value.uid.clone()));
     found
+}
+
+/// Whether a victim's event is about this Pod's group, while the Pod was there.
+///
+/// The note has the group's UID alone, which no Pod knows; `related` has its name (observed, 1.37.2).
+fn took_for_group(event: &Event, pod: &Pod) -> bool {
+    event.related.as_ref().is_some_and(|related| {
+        related.kind == "PodGroup"
+            && related.name.namespace == pod.name.namespace
+            && pod.group.as_ref() == Some(&related.name.name)
+            && event.first >= pod.created
+    })
 }
 
 /// Whether a scheduler wrote the event: its reporter is the Pod's, or at least no autoscaler.
