@@ -30,11 +30,11 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
     let pod = story.pod;
     let decision = decision(pod.decision.as_deref());
     let owner = story.nominator();
-    let preemption = story.preemptions().pop();
+    let preemption = story.preemptions().last();
     let mut found = Vec::new();
 
     // What a Preempted note tells of: a nomination to that node, made at that time.
-    let noted = preemption.as_ref().and_then(|(event, note)| {
+    let noted = preemption.and_then(|(event, note)| {
         let node = note.node.clone()?;
         Some(Nomination {
             node: Some(node),

@@ -17,13 +17,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         return None;
     }
     let scheduler = &pod.scheduler_name;
-    let alive = story.world.events().any(|event| {
-        event.value.reporter == *scheduler
-            && matches!(
-                event.value.reason.as_str(),
-                "Scheduled" | "FailedScheduling" | "Preempted"
-            )
-    });
+    let alive = story.index.reports(scheduler);
     let young = story.age(pod.created).is_some_and(|age| age < YOUNG);
     let mut evidence = vec![story.evidence(
         None,

@@ -58,8 +58,8 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             ),
         ));
     }
-    let linked: Vec<_> = story.preemptions();
-    for (event, _) in &linked {
+    let linked = story.preemptions();
+    for (event, _) in linked {
         let victim = event
             .value
             .regarding

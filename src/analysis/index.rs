@@ -1,0 +1,150 @@
+//! What the explanation of each of many Pods looks up in the World, put in order once.
+//!
+//! Without it every Pod would look through all others, and all Pods through each other. It must not judge.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::preempted_note::{self, PreemptedNote, Preemptor};
+use crate::model::event::Event;
+use crate::model::pod::{Pod, PodName, Uid};
+use crate::model::world::{Sourced, World};
+
+/// A `Preempted` event and what its note says.
+pub(super) type Preemption<'w> = (&'w Sourced<Event>, PreemptedNote);
+
+pub(crate) struct Index<'w> {
+    pub(super) world: &'w World,
+    on_node: BTreeMap<&'w str, Vec<&'w Pod>>,
+    /// Pending Pods by the node that they are nominated to.
+    nominated: BTreeMap<&'w str, Vec<&'w Pod>>,
+    names: BTreeSet<&'w PodName>,
+    /// When the youngest Pod of a namespace and name was created that is on a node.
+    youngest_named: BTreeMap<&'w PodName, Timestamp>,
+    /// The same for Pods of a controller, whose names have the same stem.
+    youngest_alike: BTreeMap<(&'w str, &'w str), Timestamp>,
+    /// By the preemptor's UID, oldest first.
+    preemptions: BTreeMap<Uid, Vec<Preemption<'w>>>,
+    /// Reporters of events that only a scheduler writes, with the manager that wrote them where that is known.
+    schedulers: BTreeSet<(&'w str, Option<&'w str>)>,
+}
+
+impl<'w> Index<'w> {
+    pub(crate) fn of(world: &'w World) -> Self {
+        let mut index = Self {
+            world,
+            on_node: BTreeMap::new(),
+            nominated: BTreeMap::new(),
+            names: BTreeSet::new(),
+            youngest_named: BTreeMap::new(),
+            youngest_alike: BTreeMap::new(),
+            preemptions: BTreeMap::new(),
+            schedulers: BTreeSet::new(),
+        };
+        for pod in world.pods() {
+            index.add_pod(&pod.value);
+        }
+        for event in world.events() {
+            index.add_event(event);
+        }
+        for found in index.preemptions.values_mut() {
+            found.sort_by_key(|(event, _)| (event.value.first, event.value.uid.as_ref()));
+        }
+        index
+    }
+
+    fn add_pod(&mut self, pod: &'w Pod) {
+        self.names.insert(&pod.name);
+        let Some(node) = &pod.node else {
+            if let Some(node) = &pod.nominated_node {
+                self.nominated.entry(node).or_default().push(pod);
+            }
+            return;
+        };
+        self.on_node.entry(node).or_default().push(pod);
+        if let Some(created) = pod.created {
+            let named = self.youngest_named.entry(&pod.name).or_insert(created);
+            *named = created.max(*named);
+            if let (Some(_), Some(stem)) = (&pod.controller, stem(&pod.name.name)) {
+                let alike = (pod.name.namespace.as_str(), stem);
+                let alike = self.youngest_alike.entry(alike).or_insert(created);
+                *alike = created.max(*alike);
+            }
+        }
+    }
+
+    fn add_event(&mut self, event: &'w Sourced<Event>) {
+        let Event {
+            reason,
+            reporter,
+            manager,
+            note,
+            ..
+        } = &event.value;
+        if matches!(
+            reason.as_str(),
+            "Scheduled" | "FailedScheduling" | "Preempted"
+        ) {
+            self.schedulers.insert((reporter, manager.as_deref()));
+        }
+        if reason == "Preempted"
+            && let Some(note) = preempted_note::parse(note)
+            && let Preemptor::Pod(uid) = &note.preemptor
+        {
+            let of_pod = self.preemptions.entry(uid.clone()).or_default();
+            of_pod.push((event, note));
+        }
+    }
+
+    /// Every Pod bound to a node, in order of their UIDs.
+    pub(super) fn on_node(&self, node: &str) -> &[&'w Pod] {
+        self.on_node.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Pending Pods that are nominated to a node, in order of their UIDs.
+    pub(super) fn nominated_to(&self, node: &str) -> &[&'w Pod] {
+        self.nominated.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Nodes that pending Pods are nominated to, with those Pods.
+    pub(super) fn nominated(&self) -> impl Iterator<Item = (&'w str, &[&'w Pod])> {
+        self.nominated
+            .iter()
+            .map(|(node, pods)| (*node, pods.as_slice()))
+    }
+
+    /// Whether a Pod of this name was seen.
+    pub(super) fn is_named(&self, name: &PodName) -> bool {
+        self.names.contains(name)
+    }
+
+    /// Whether a Pod with this name, or one of a controller with the same generated name, came to a node after that time.
+    pub(super) fn came_after(&self, name: &PodName, since: Timestamp) -> bool {
+        let alike = stem(&name.name)
+            .and_then(|stem| self.youngest_alike.get(&(name.namespace.as_str(), stem)));
+        let named = self.youngest_named.get(name);
+        named.max(alike).is_some_and(|youngest| *youngest > since)
+    }
+
+    /// `Preempted` events whose note says that the Pod of this UID took the room, oldest first.
+    pub(super) fn preemptions(&self, uid: &Uid) -> &[Preemption<'w>] {
+        self.preemptions.get(uid).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a scheduler of this name reported on any Pod.
+    pub(super) fn reports(&self, scheduler: &str) -> bool {
+        let of_name = self.schedulers.range((scheduler, None)..);
+        of_name.take(1).any(|(reporter, _)| *reporter == scheduler)
+    }
+
+    /// Whether a scheduler of this name reported as this manager.
+    pub(super) fn reports_as(&self, scheduler: &str, manager: &str) -> bool {
+        self.schedulers.contains(&(scheduler, Some(manager)))
+    }
+}
+
+/// A generated name without its random end.
+fn stem(name: &str) -> Option<&str> {
+    name.rsplit_once('-').map(|(stem, _)| stem)
+}
