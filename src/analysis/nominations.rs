@@ -34,7 +34,7 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
     let mut found = Vec::new();
 
     // What a Preempted note tells of: a nomination to that node, made at that time.
-    let noted = preemption.as_ref().and_then(|(event, note)| {
+    let noted = preemption.and_then(|(event, note)| {
         let node = note.node.clone()?;
         Some(Nomination {
             node: Some(node),

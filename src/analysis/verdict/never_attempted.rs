@@ -18,11 +18,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         return None;
     }
     let scheduler = &pod.scheduler_name;
-    let alive = story
-        .world
-        .events()
-        .filter(|event| event.value.reporter == *scheduler)
-        .max_by_key(|event| (event.value.last, &event.value.uid));
+    let alive = story.index.latest_by(scheduler);
     let young = story.age(pod.created).is_some_and(|age| age < YOUNG);
     let mut evidence = vec![story.evidence(
         None,
