@@ -10,6 +10,7 @@ use super::preempted_note::{self, PreemptedNote, Preemptor};
 use crate::model::event::Event;
 use crate::model::pod::{Pod, PodName, Uid};
 use crate::model::world::{Sourced, World};
+use crate::model::write::Write;
 
 /// A `Preempted` event and what its note says.
 pub(super) type Preemption<'w> = (&'w Sourced<Event>, PreemptedNote);
@@ -30,6 +31,10 @@ pub(crate) struct Index<'w> {
     group_preemptions: BTreeMap<&'w PodName, Vec<Preemption<'w>>>,
     /// Reporters of events that only a scheduler writes, with the manager that wrote them where that is known.
     schedulers: BTreeSet<(&'w str, Option<&'w str>)>,
+    /// Audited writes by the Pod's name, in the order in which the server carried them out.
+    writes: BTreeMap<&'w PodName, Vec<&'w Sourced<Write>>>,
+    /// Users and managers that wrote the condition `PodScheduled`, as schedulers do.
+    placers: BTreeSet<(&'w str, &'w str)>,
     /// The last event of each reporter.
     latest: BTreeMap<&'w str, &'w Sourced<Event>>,
 }
@@ -47,12 +52,29 @@ impl<'w> Index<'w> {
             group_preemptions: BTreeMap::new(),
             schedulers: BTreeSet::new(),
             latest: BTreeMap::new(),
+            writes: BTreeMap::new(),
+            placers: BTreeSet::new(),
         };
         for pod in world.pods() {
             index.add_pod(&pod.value);
         }
         for event in world.events() {
             index.add_event(event);
+        }
+        for write in world.writes() {
+            index
+                .writes
+                .entry(&write.value.pod)
+                .or_default()
+                .push(write);
+            if write.value.reports {
+                index
+                    .placers
+                    .insert((&write.value.user, write.value.manager()));
+            }
+        }
+        for writes in index.writes.values_mut() {
+            in_order(writes);
         }
         let found = index.preemptions.values_mut();
         for found in found.chain(index.group_preemptions.values_mut()) {
@@ -164,6 +186,24 @@ impl<'w> Index<'w> {
         own.chain(group).collect()
     }
 
+    /// What an audit log tells of writes to this incarnation, in order.
+    pub(super) fn writes(&self, pod: &Pod) -> Vec<&'w Sourced<Write>> {
+        let of_name = self.writes.get(&pod.name).into_iter().flatten().copied();
+        of_name
+            .filter(|write| match &write.value.uid {
+                Some(uid) => *uid == pod.uid,
+                // Of the requests that name no incarnation, those since its creation are its own.
+                None => write.value.at.map(whole_second) >= pod.created.map(whole_second),
+            })
+            .collect()
+    }
+
+    /// Whether who wrote this is a scheduler, by what else it wrote.
+    pub(super) fn is_placer(&self, write: &Write) -> bool {
+        self.placers
+            .contains(&(write.user.as_str(), write.manager()))
+    }
+
     /// The last event that a reporter of this name wrote.
     pub(super) fn latest_by(&self, reporter: &str) -> Option<&'w Sourced<Event>> {
         self.latest.get(reporter).copied()
@@ -173,6 +213,33 @@ impl<'w> Index<'w> {
     pub(super) fn reports_as(&self, scheduler: &str, manager: &str) -> bool {
         self.schedulers.contains(&(scheduler, Some(manager)))
     }
+}
+
+/// Puts writes in order: by time, and those whose version is known by that, which is exact.
+fn in_order(writes: &mut [&Sourced<Write>]) {
+    writes.sort_by_key(|write| (write.value.at, write.value.version, &write.value.id));
+    let places: Vec<usize> = (0..writes.len())
+        .filter(|place| {
+            writes
+                .get(*place)
+                .is_some_and(|write| write.value.version.is_some())
+        })
+        .collect();
+    let mut known: Vec<&Sourced<Write>> = places
+        .iter()
+        .filter_map(|place| writes.get(*place).copied())
+        .collect();
+    known.sort_by_key(|write| write.value.version);
+    for (place, write) in places.into_iter().zip(known) {
+        if let Some(slot) = writes.get_mut(place) {
+            *slot = write;
+        }
+    }
+}
+
+/// Times of objects are one second fine, those of an audit log a microsecond.
+fn whole_second(at: Timestamp) -> i64 {
+    at.as_second()
 }
 
 /// A generated name without its random end.

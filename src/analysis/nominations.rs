@@ -27,6 +27,15 @@ struct Annotation {
 }
 
 pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
+    match &story.account {
+        // Who saw each write knows more than what the writes left behind.
+        Some(account) => account.nominations.clone(),
+        None => of_object(story),
+    }
+}
+
+/// Those that the object and the events tell of.
+pub(super) fn of_object(story: &Story<'_>) -> Vec<Nomination> {
     let pod = story.pod;
     let decision = decision(pod.decision.as_deref());
     let owner = story.nominator();

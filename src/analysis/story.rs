@@ -4,18 +4,20 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::account::{self, Account};
 use super::explain::LEAVES_A_TRACE;
 use super::index::{Index, Preemption};
 use super::preempted_note::{self, Preemptor};
 use super::{message, nominations, timeline, victims};
 use crate::answer::nomination_explanation::{
-    Binding, Evidence, Moment, Nomination, PreemptedBy, SchedulerReport, Victim,
+    Binding, Certainty, Evidence, Moment, Nomination, PreemptedBy, SchedulerReport, Victim,
 };
 use crate::model::claim::Claim;
 use crate::model::event::Event;
 use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName};
 use crate::model::version::Minor;
 use crate::model::world::{Sourced, World};
+use crate::model::write::Action;
 
 /// Time without a preemption that parts two of them.
 const LOOP_GAP: SignedDuration = SignedDuration::from_secs(5);
@@ -32,6 +34,8 @@ pub(super) struct Story<'w> {
     pub(super) pod: &'w Pod,
     pub(super) source: &'w str,
     pub(super) now: Timestamp,
+    /// What an audit log witnessed, if one was read.
+    pub(super) account: Option<Account>,
     /// Oldest first.
     pub(super) nominations: Vec<Nomination>,
     pub(super) binding: Option<Binding>,
@@ -49,6 +53,7 @@ impl<'w> Story<'w> {
             pod: &pod.value,
             source: &pod.source,
             now,
+            account: None,
             nominations: Vec::new(),
             binding: None,
             victims: Vec::new(),
@@ -58,6 +63,7 @@ impl<'w> Story<'w> {
         };
         story.binding = story.find_binding();
         story.report = story.find_report();
+        story.account = account::of(&story);
         story.nominations = nominations::find(&story);
         story.victims = victims::find(&story);
         story.preempted_by = story.find_preemptor();
@@ -80,6 +86,29 @@ impl<'w> Story<'w> {
             source: self.source.to_owned(),
             at,
             text: text.into(),
+        }
+    }
+
+    /// What an audit log states of the last nomination.
+    pub(super) fn witnessed(&self) -> &[Evidence] {
+        self.account
+            .as_ref()
+            .map_or(&[], |account| &account.evidence)
+    }
+
+    /// Whether an audit log tells of every write since the Pod's creation, so that no trace need be looked for.
+    pub(super) fn is_accounted_for(&self) -> bool {
+        self.account
+            .as_ref()
+            .is_some_and(|account| account.is_whole)
+    }
+
+    /// Proven where an audit log states it, else Inferred.
+    pub(super) fn certainty(&self) -> Certainty {
+        if self.witnessed().is_empty() {
+            Certainty::Inferred
+        } else {
+            Certainty::Proven
         }
     }
 
@@ -199,7 +228,18 @@ impl<'w> Story<'w> {
     }
 
     fn find_binding(&self) -> Option<Binding> {
-        let node = self.pod.node.clone()?;
+        let bound = self
+            .index
+            .writes(self.pod)
+            .into_iter()
+            .map(|write| &write.value)
+            .rfind(|write| write.is_accepted() && matches!(write.action, Action::Bind { .. }));
+        let target = bound.and_then(|write| match &write.action {
+            Action::Bind { node } => node.clone(),
+            _ => None,
+        });
+        // The answer to a binding is no Pod: the last one that a log holds may be older.
+        let node = self.pod.node.clone().or(target)?;
         let scheduled = self
             .scheduler_events()
             .filter(|event| event.reason == "Scheduled")
@@ -216,11 +256,13 @@ impl<'w> Story<'w> {
             .filter(|condition| condition.status == "True");
         Some(Binding {
             node,
-            at: scheduled
-                .and_then(|event| event.last)
+            at: bound
+                .and_then(|write| write.at)
+                .or(scheduled.and_then(|event| event.last))
                 .or(condition.and_then(|condition| condition.last_transition)),
             by: scheduled
                 .map(|event| event.reporter.clone())
+                .or(bound.map(|write| write.user.clone()))
                 .or(creator.map(|owner| owner.manager.clone())),
         })
     }

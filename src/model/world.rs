@@ -15,6 +15,7 @@ use super::pod::{Pod, PodName, Uid};
 use super::version::Minor;
 use super::want::Want;
 use super::workload::{Workload, WorkloadKind};
+use super::write::{Asked, Write};
 
 /// A thing with the source that told it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(crate) struct World {
     events: BTreeMap<String, Sourced<Event>>,
     /// Keys of the events about an object: each of many Pods is asked for its own.
     about: BTreeMap<Uid, BTreeSet<String>>,
+    /// Audited requests by their ID.
+    writes: BTreeMap<String, Sourced<Write>>,
     answered: BTreeMap<Want, State>,
     sources: BTreeSet<Source>,
     coverage: BTreeSet<Coverage>,
@@ -99,6 +102,18 @@ impl World {
                 if newer {
                     let value = workload;
                     self.workloads.insert(key, Sourced { source, value });
+                }
+            }
+            Content::Write(write) => {
+                // Files overlap, and one log may tell more of a request than another.
+                let rank = |write: &Write| (write.after.is_some(), write.asked != Asked::Unknown);
+                let newer = self.writes.get(&write.id).is_none_or(|known| {
+                    (rank(&write), &source) > (rank(&known.value), &known.source)
+                });
+                if newer {
+                    let value = *write;
+                    self.writes
+                        .insert(value.id.clone(), Sourced { source, value });
                 }
             }
             Content::Version(minor) => self.version = self.version.max(Some(minor)),
@@ -238,6 +253,11 @@ impl World {
             .flatten()
             .filter_map(|key| self.events.get(key))
             .filter(|event| event.value.is_about(uid))
+    }
+
+    /// Writes to Pods that an audit log tells of.
+    pub(crate) fn writes(&self) -> impl Iterator<Item = &Sourced<Write>> {
+        self.writes.values()
     }
 
     pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {

@@ -3,6 +3,7 @@
 //! This folder and `apply` are the only places that name kube or are async. It must not judge.
 
 mod access;
+mod audit;
 pub(crate) mod decode;
 mod document;
 pub(crate) mod gather;
