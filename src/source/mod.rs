@@ -9,6 +9,7 @@ pub(crate) mod gather;
 pub(crate) mod kubeconfig;
 pub(crate) mod live;
 pub(crate) mod offline;
+mod transport;
 
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::Fact;
@@ -40,7 +41,7 @@ impl Reply {
 /// Any place that can be asked.
 pub(crate) enum Origin {
     Live(Box<live::Live>),
-    Offline(offline::Collected),
+    Offline(Box<offline::Collected>),
 }
 
 impl Origin {

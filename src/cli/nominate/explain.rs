@@ -83,11 +83,11 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
     if args.show_access {
         return runtime.block_on(show_access(args, env));
     }
-    let (origins, request) = runtime.block_on(open(args, env))?;
+    let (mut origins, request) = runtime.block_on(open(args, env))?;
 
     // Gather.
     let mut world = World::default();
-    runtime.block_on(gather(&mut world, &origins, |world| {
+    runtime.block_on(gather(&mut world, &mut origins, |world| {
         explain::wants(world, &request)
     }));
 
@@ -185,7 +185,7 @@ async fn open(args: &ExplainArgs, env: &mut Env) -> Result<(Vec<Origin>, Request
     for path in &args.input.from {
         let collected =
             offline::open(path, &mut env.stdin).map_err(|error| offline_error(&error))?;
-        origins.push(Origin::Offline(collected));
+        origins.push(Origin::Offline(Box::new(collected)));
     }
     Ok((origins, request))
 }

@@ -15,11 +15,16 @@ use super::Reply;
 use super::document::{self, Reading};
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::{Content, Fact};
+use crate::model::pod::PodName;
 use crate::model::want::Want;
+use crate::model::workload::WorkloadKind;
 use crate::model::world::World;
 
 /// More than any dump that was seen; a bound against a device or an endless pipe.
 const MAX_BYTES: u64 = 4 << 30;
+
+/// Namespaces that a sentence names.
+const MAX_NAMESPACES: usize = 20;
 
 /// A kind of place that `--from` may name.
 pub(crate) struct OfflineOrigin {
@@ -61,13 +66,27 @@ pub(crate) enum OfflineError {
 }
 
 /// All that one origin held.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Collected {
     pub(crate) source: Source,
+    /// What is not poured into a World yet.
     facts: Vec<Fact>,
+    held: Held,
     coverage: Vec<Coverage>,
     listed: BTreeSet<&'static str>,
     faulty: bool,
+}
+
+/// What an origin held, by name: enough to say what it can answer.
+#[derive(Debug, Default)]
+struct Held {
+    /// By namespace.
+    pods: BTreeMap<String, BTreeSet<String>>,
+    nodes: BTreeSet<String>,
+    claims: BTreeSet<PodName>,
+    workloads: BTreeSet<(WorkloadKind, PodName)>,
+    events: bool,
+    version: bool,
 }
 
 /// Reads what `--from` names.
@@ -110,6 +129,7 @@ impl Collected {
                 kind: String::new(),
             },
             facts: Vec::new(),
+            held: Held::default(),
             coverage: Vec::new(),
             listed: BTreeSet::new(),
             faulty: false,
@@ -138,12 +158,13 @@ impl Collected {
             self.note(subject, state, reading.faults.join("; "));
         }
         self.listed.extend(reading.listed);
-        let source = self.source.name.clone();
-        self.facts
-            .extend(reading.contents.into_iter().map(|content| Fact {
-                source: source.clone(),
+        for content in reading.contents {
+            self.held.note(&content);
+            self.facts.push(Fact {
+                source: self.source.name.clone(),
                 content,
-            }));
+            });
+        }
     }
 
     fn note(&mut self, subject: &str, state: State, detail: String) {
@@ -157,11 +178,11 @@ impl Collected {
     }
 
     /// Pours everything into the World at once; `ask` later only says how complete it is.
-    pub(crate) fn pour_into(self, world: &mut World) {
-        for line in self.coverage {
+    pub(crate) fn pour_into(&mut self, world: &mut World) {
+        for line in self.coverage.drain(..) {
             world.add_coverage(line);
         }
-        for fact in self.facts {
+        for fact in std::mem::take(&mut self.facts) {
             world.fold(fact);
         }
     }
@@ -179,105 +200,62 @@ impl Collected {
     }
 
     fn completeness(&self, want: &Want) -> (State, Option<String>) {
-        let contents = || self.facts.iter().map(|fact| &fact.content);
+        let held = &self.held;
         let listed = |kind: &str| self.listed.contains(kind);
+        let events = listed("Event") || held.events;
         let absent = |what: &str| (State::Absent, Some(format!("the input holds no {what}")));
+        let complete = (State::Complete, None);
         let (state, detail) = match want {
             Want::Pod(name) => {
-                let found = contents()
-                    .any(|content| matches!(content, Content::Pod(pod) if pod.name == *name));
-                if found {
-                    (State::Complete, None)
+                let of_namespace = held.pods.get(&name.namespace);
+                if of_namespace.is_some_and(|names| names.contains(&name.name)) {
+                    complete
                 } else {
                     absent("Pod of this name")
                 }
             }
-            Want::PreemptedEvents => {
-                if listed("Event") || contents().any(|content| matches!(content, Content::Event(_)))
-                {
-                    // A list does not say whether it was taken of all namespaces, and a victim may be in any.
-                    (
-                        State::Partial,
-                        Some("only events of the input's namespaces are known".to_owned()),
-                    )
-                } else {
-                    absent("Events")
-                }
+            // A list does not say whether it was taken of all namespaces, and a victim may be in any.
+            Want::PreemptedEvents if events => (
+                State::Partial,
+                Some("only events of the input's namespaces are known".to_owned()),
+            ),
+            Want::EventsAbout { .. } | Want::EventsAboutPods { .. } if events => complete,
+            Want::PreemptedEvents | Want::EventsAbout { .. } | Want::EventsAboutPods { .. } => {
+                absent("Events")
             }
-            Want::EventsAbout { .. } | Want::EventsAboutPods { .. } => {
-                if listed("Event") || contents().any(|content| matches!(content, Content::Event(_)))
-                {
-                    (State::Complete, None)
-                } else {
-                    absent("Events")
-                }
+            Want::Node(name) if held.nodes.contains(name) || listed("Node") => complete,
+            Want::Node(_) => absent("Nodes"),
+            Want::Claim(name) if held.claims.contains(name) => complete,
+            Want::Claim(_) => absent("PersistentVolumeClaim of this name"),
+            Want::ServerVersion if held.version => complete,
+            Want::ServerVersion => absent("answer of /version"),
+            Want::Workload(kind, name) if held.workloads.contains(&(*kind, name.clone())) => {
+                complete
             }
-            Want::Node(name) => {
-                let found = contents()
-                    .any(|content| matches!(content, Content::Node(node) if node.name == *name));
-                if found || listed("Node") {
-                    (State::Complete, None)
-                } else {
-                    absent("Nodes")
-                }
-            }
-            Want::Claim(name) => {
-                let found = contents()
-                    .any(|content| matches!(content, Content::Claim(claim) if claim.name == *name));
-                if found {
-                    (State::Complete, None)
-                } else {
-                    absent("PersistentVolumeClaim of this name")
-                }
-            }
-            Want::ServerVersion => {
-                let found = contents().any(|content| matches!(content, Content::Version(_)));
-                if found {
-                    (State::Complete, None)
-                } else {
-                    absent("answer of /version")
-                }
-            }
-            Want::Workload(kind, name) => {
-                let found = contents().any(|content| {
-                    matches!(content, Content::Workload(workload) if workload.kind == *kind && workload.name == *name)
-                });
-                if found {
-                    (State::Complete, None)
-                } else {
-                    absent(&format!("{kind:?} of this name"))
-                }
-            }
+            Want::Workload(kind, _) => absent(&format!("{kind:?} of this name")),
             // What is selected of the input is the input's own.
             Want::Pods {
                 namespace: Some(_), ..
-            } if listed("Pod") || contents().any(|content| matches!(content, Content::Pod(_))) => {
-                (State::Complete, None)
+            } if listed("Pod") || !held.pods.is_empty() => complete,
+            // A list does not say whether it was taken of all namespaces.
+            Want::Pods { .. }
+            | Want::PodOfUid { .. }
+            | Want::PodsOnNode(_)
+            | Want::NominatedPods
+                if listed("Pod") =>
+            {
+                let known = held.namespaces();
+                (
+                    State::Partial,
+                    Some(format!(
+                        "only Pods of the input's namespaces are known: {known}"
+                    )),
+                )
             }
             Want::Pods { .. }
             | Want::PodOfUid { .. }
             | Want::PodsOnNode(_)
-            | Want::NominatedPods => {
-                if listed("Pod") {
-                    // A list does not say whether it was taken of all namespaces.
-                    let mut namespaces: BTreeMap<&str, usize> = BTreeMap::new();
-                    for content in contents() {
-                        if let Content::Pod(pod) = content {
-                            *namespaces.entry(&pod.name.namespace).or_default() += 1;
-                        }
-                    }
-                    let names: Vec<&str> = namespaces.into_keys().collect();
-                    (
-                        State::Partial,
-                        Some(format!(
-                            "only Pods of the input's namespaces are known: {}",
-                            names.join(", ")
-                        )),
-                    )
-                } else {
-                    absent("list of Pods")
-                }
-            }
+            | Want::NominatedPods => absent("list of Pods"),
         };
         if self.faulty && state == State::Complete && !matches!(want, Want::Pod(_)) {
             return (
@@ -286,6 +264,39 @@ impl Collected {
             );
         }
         (state, detail)
+    }
+}
+
+impl Held {
+    fn note(&mut self, content: &Content) {
+        match content {
+            Content::Pod(pod) => {
+                let PodName { namespace, name } = pod.name.clone();
+                self.pods.entry(namespace).or_default().insert(name);
+            }
+            Content::Node(node) => {
+                self.nodes.insert(node.name.clone());
+            }
+            Content::Event(_) => self.events = true,
+            Content::Claim(claim) => {
+                self.claims.insert(claim.name.clone());
+            }
+            Content::Version(_) => self.version = true,
+            Content::Workload(workload) => {
+                self.workloads
+                    .insert((workload.kind, workload.name.clone()));
+            }
+        }
+    }
+
+    /// The namespaces that Pods are of, not more of them than can be read.
+    fn namespaces(&self) -> String {
+        let shown = self.pods.keys().map(String::as_str).take(MAX_NAMESPACES);
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        match self.pods.len().saturating_sub(MAX_NAMESPACES) {
+            0 => shown,
+            more => format!("{shown} and {more} more"),
+        }
     }
 }
 
