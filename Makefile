@@ -2,7 +2,7 @@
 
 MINORS := $(notdir $(wildcard testkit/go/*))
 
-.PHONY: demo test tools lint deny control-planes record
+.PHONY: demo test tools lint deny control-planes record bench playground playground-check
 
 # The main job on sample files. Needs only Rust.
 demo:
@@ -37,6 +37,10 @@ control-planes:
 	@if command -v go >/dev/null && [ "$$(id -u)" = 0 ] && [ "$$(uname)" = Linux ]; then \
 	  cargo run --locked --quiet -p testkit --bin testkit-build -- $(MINORS); \
 	else echo "note: real control planes need Linux, root and Go; their tests will be ignored"; fi
+
+# Measures explain against kubectl on a real API server; writes docs/benchmarks.md and README's figures.
+bench: control-planes
+	cargo bench --locked --bench explain
 
 # Plays every scenario on every minor and writes what the servers answered to tests/recorded/.
 record: control-planes

@@ -2,6 +2,7 @@
 
 mod it {
     mod access;
+    mod audited;
     mod coverage;
     mod errors;
     mod layers;

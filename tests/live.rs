@@ -8,6 +8,8 @@
     reason = "the main of a test target says why it did nothing"
 )]
 
+#[path = "live/audited.rs"]
+mod audited;
 #[path = "live/clusters.rs"]
 mod clusters;
 #[path = "live/expected.rs"]

@@ -6,7 +6,7 @@ use super::nominations;
 use super::story::Story;
 use crate::answer::nomination_explanation::{Ended, Evidence, Nomination, NominationKind, Writer};
 use crate::model::world::Sourced;
-use crate::model::write::{Action, Asked, Write};
+use crate::model::write::{Action, After, Asked, Write};
 
 /// The user that kube-scheduler authenticates as in every cluster that was seen.
 const SCHEDULER: &str = "system:kube-scheduler";
@@ -69,11 +69,10 @@ pub(super) fn of(story: &Story<'_>) -> Option<Account> {
             Action::Delete | Action::Change => {}
         }
         let after = match (&value.after, &value.asked) {
-            (Some(after), _) => after.clone(),
-            (None, Asked::Keep) => continue,
-            (None, Asked::Clear) => None,
-            (None, Asked::Set(node)) => Some(node.clone()),
-            (None, Asked::Unknown) => {
+            (After::Node(node), _) | (After::Unlogged, Asked::Set(node)) => Some(node.clone()),
+            (After::Empty, _) | (After::Unlogged, Asked::Clear) => None,
+            (After::Unlogged, Asked::Keep) => continue,
+            (After::Unlogged, Asked::Unknown) => {
                 gap = true;
                 continue;
             }
@@ -101,7 +100,11 @@ pub(super) fn of(story: &Story<'_>) -> Option<Account> {
                 write,
                 &format!("set status.nominatedNodeName to {node}"),
             )];
-            current = Some(nomination(story, value, node));
+            // Put back after somebody else's change: the condition stands already, so the patch has the field alone.
+            let again = account.nominations.iter().any(|earlier| {
+                earlier.kind == NominationKind::Preemption && earlier.node.as_ref() == Some(&node)
+            });
+            current = Some(nomination(story, value, node, again));
         }
     }
     account.is_whole &= !gap;
@@ -147,7 +150,7 @@ pub(super) fn of(story: &Story<'_>) -> Option<Account> {
     (account.is_whole || !account.nominations.is_empty()).then_some(account)
 }
 
-fn nomination(story: &Story<'_>, write: &Write, node: String) -> Nomination {
+fn nomination(story: &Story<'_>, write: &Write, node: String, again: bool) -> Nomination {
     let by_scheduler = write.reports
         || write.user == SCHEDULER
         || story.index.is_placer(write)
@@ -157,6 +160,7 @@ fn nomination(story: &Story<'_>, write: &Write, node: String) -> Nomination {
     let kind = match (write.reports, by_scheduler) {
         // Preemption writes condition and field in one patch, an expectation the field alone.
         (true, _) => NominationKind::Preemption,
+        (false, true) if again => NominationKind::Preemption,
         (false, true) => NominationKind::Expectation,
         (false, false) => NominationKind::External,
     };

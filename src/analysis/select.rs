@@ -80,6 +80,16 @@ impl Request {
         }
     }
 
+    /// The names that are asked for, where each is a Pod's.
+    pub(crate) fn pod_names(&self) -> Option<Vec<String>> {
+        match &self.selection {
+            Selection::Named(targets) if targets.iter().all(|target| target.workload.is_none()) => {
+                Some(targets.iter().map(|target| target.name.clone()).collect())
+            }
+            _ => None,
+        }
+    }
+
     fn named(&self, name: &str) -> Option<PodName> {
         self.namespace.as_ref().map(|namespace| PodName {
             namespace: namespace.clone(),

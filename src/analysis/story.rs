@@ -10,7 +10,8 @@ use super::index::{Index, Preemption};
 use super::preempted_note::{self, Preemptor};
 use super::{message, nominations, timeline, victims};
 use crate::answer::nomination_explanation::{
-    Binding, Certainty, Evidence, Moment, Nomination, PreemptedBy, SchedulerReport, Victim,
+    Binding, Certainty, Ended, Evidence, Moment, Nomination, NominationKind, PreemptedBy,
+    SchedulerReport, Victim,
 };
 use crate::model::claim::Claim;
 use crate::model::event::Event;
@@ -211,6 +212,26 @@ impl<'w> Story<'w> {
         self.claims()
             .find(|claim| claim.phase.as_deref() != Some("Bound"))
             .and_then(|claim| claim.selected_node.as_deref())
+    }
+
+    /// Whether the scheduler's last word is that what had to be ready before a binding was not.
+    pub(super) fn prebind_failed(&self) -> bool {
+        let raw = self.report.raw.as_deref().unwrap_or_default();
+        raw.contains("running PreBind plugin") || raw.contains("prebind plugin")
+    }
+
+    /// The node that a scheduler was preparing when an outsider wrote another one; it does not turn back (observed).
+    pub(super) fn overwritten_expectation(&self) -> Option<&str> {
+        match self.account.as_ref()?.nominations.as_slice() {
+            [.., earlier, last]
+                if earlier.kind == NominationKind::Expectation
+                    && earlier.ended == Some(Ended::Replaced)
+                    && last.kind == NominationKind::External =>
+            {
+                earlier.node.as_deref()
+            }
+            _ => None,
+        }
     }
 
     /// Claims of this Pod that were seen.

@@ -118,7 +118,6 @@ fn audited(write: &Sourced<Write>) -> Option<Moment> {
             format!("{}: {words}", node.as_deref().unwrap_or("a node")),
         ),
         (Some(words), _, Asked::Set(node)) => ("NominationRefused", format!("to {node}: {words}")),
-        (Some(_), ..) => return None,
         (None, Action::Bind { node }, _) => (
             "Bound",
             format!("to {}", node.as_deref().unwrap_or("a node")),
@@ -126,11 +125,10 @@ fn audited(write: &Sourced<Write>) -> Option<Moment> {
         (None, Action::Create { node: Some(node) }, _) => {
             ("CreatedOnNode", format!("spec.nodeName {node}"))
         }
-        (None, Action::Create { node: None }, _) => return None,
         (None, Action::Delete, _) => ("Deleted", "asked for".to_owned()),
         (None, Action::Change, Asked::Set(node)) => ("Nominated", format!("to {node}")),
         (None, Action::Change, Asked::Clear) => ("NominationCleared", String::new()),
-        (None, Action::Change, Asked::Keep | Asked::Unknown) => return None,
+        _ => return None,
     };
     Some(Moment {
         at: value.at,

@@ -316,7 +316,7 @@ pub(crate) fn view(answer: &NominationExplanation) -> Vec<Block> {
         extras.push(("Cause", cause.to_owned()));
     }
     let certainty = match verdict.certainty {
-        Certainty::Proven => "proven: an object states it",
+        Certainty::Proven => "proven: an object or the audit log states it",
         Certainty::Inferred => "inferred from what the objects state",
     };
     extras.push(("Certainty", certainty.to_owned()));

@@ -15,7 +15,7 @@ use super::pod::{Pod, PodName, Uid};
 use super::version::Minor;
 use super::want::Want;
 use super::workload::{Workload, WorkloadKind};
-use super::write::{Asked, Write};
+use super::write::{After, Asked, Write};
 
 /// A thing with the source that told it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +106,12 @@ impl World {
             }
             Content::Write(write) => {
                 // Files overlap, and one log may tell more of a request than another.
-                let rank = |write: &Write| (write.after.is_some(), write.asked != Asked::Unknown);
+                let rank = |write: &Write| {
+                    (
+                        write.after != After::Unlogged,
+                        write.asked != Asked::Unknown,
+                    )
+                };
                 let newer = self.writes.get(&write.id).is_none_or(|known| {
                     (rank(&write), &source) > (rank(&known.value), &known.source)
                 });

@@ -33,8 +33,8 @@ pub(crate) struct Write {
     pub(crate) reports: bool,
     /// `status.nominatedNodeName` as asked for.
     pub(crate) asked: Asked,
-    /// `status.nominatedNodeName` in the answer, which is the truth; null where the answer was not logged.
-    pub(crate) after: Option<Option<String>>,
+    /// `status.nominatedNodeName` in the answer, which is the truth.
+    pub(crate) after: After,
 }
 
 /// What kind of write it was.
@@ -60,6 +60,15 @@ pub(crate) enum Asked {
     Set(String),
     /// The level of the log does not tell (Metadata).
     Unknown,
+}
+
+/// What `status.nominatedNodeName` was after a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum After {
+    Empty,
+    Node(String),
+    /// The answer was not logged, or is no Pod.
+    Unlogged,
 }
 
 impl Write {

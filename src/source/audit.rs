@@ -6,16 +6,18 @@
 //! (strategic merge and merge patch alike). The scheduler's own patches name no version. A binding's answer is a Status.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::decode;
 use crate::model::fact::Content;
 use crate::model::pod::{PodName, ResourceVersion, Uid};
-use crate::model::write::{Action, Asked, Write};
+use crate::model::write::{Action, After, Asked, Write};
 
 /// A longer line is no audit event that an API server wrote: its objects are limited to a few megabytes.
 const MAX_LINE: usize = 64 << 20;
@@ -45,7 +47,12 @@ pub(crate) struct Log {
     /// Time of the first and last request that was parsed.
     pub(crate) since: Option<Timestamp>,
     pub(crate) until: Option<Timestamp>,
+    /// Pods as their creators asked for them, where the answer was not logged; the binding has their UID.
+    drafts: BTreeMap<PodName, Value>,
 }
+
+/// Drafts that are kept at a time.
+const MAX_DRAFTS: usize = 10_000;
 
 /// Of which Pods lines are read; of a large log only few matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,6 +105,38 @@ pub(crate) fn read(reader: &mut dyn BufRead, focus: &Focus) -> Log {
                 log.fault(format!("after line {}: {error}", log.lines));
                 return log;
             }
+        }
+    }
+}
+
+impl Log {
+    /// A Pod whose objects were not logged, by what was asked for at its creation and the UID that its binding names.
+    fn drafted(&mut self, event: &AuditEvent<'_>, write: &Write) -> Option<Content> {
+        if !write.is_accepted() {
+            return None;
+        }
+        match write.action {
+            Action::Create { .. } if self.drafts.len() < MAX_DRAFTS => {
+                let mut draft: Value = serde_json::from_str(event.request_object?.get()).ok()?;
+                let created = write.at.map(|at| format!("{at:.0}"));
+                let metadata = draft.get_mut("metadata")?.as_object_mut()?;
+                metadata.insert("name".to_owned(), write.pod.name.clone().into());
+                metadata.insert("namespace".to_owned(), write.pod.namespace.clone().into());
+                metadata.insert("creationTimestamp".to_owned(), created.into());
+                self.drafts.insert(write.pod.clone(), draft);
+                None
+            }
+            Action::Bind { .. } => {
+                let uid = write.uid.as_ref()?;
+                let mut draft = self.drafts.remove(&write.pod).unwrap_or_else(|| {
+                    json!({"metadata": {"name": write.pod.name, "namespace": write.pod.namespace}})
+                });
+                let metadata = draft.get_mut("metadata")?.as_object_mut()?;
+                metadata.insert("uid".to_owned(), uid.0.clone().into());
+                let decoder = decode::find("v1", "Pod")?;
+                (decoder.decode)(&draft.to_string()).ok()
+            }
+            _ => None,
         }
     }
 }
@@ -166,11 +205,12 @@ impl Log {
         self.since = self.since.min(write.at).or(write.at);
         self.until = self.until.max(write.at);
         self.bodiless += usize::from(
-            write.asked == Asked::Unknown && write.after.is_none() && write.is_accepted(),
+            write.asked == Asked::Unknown && write.after == After::Unlogged && write.is_accepted(),
         );
-        if let Some(pod) = event.pod_after(&write) {
-            self.contents.push(pod);
-        }
+        let pod = event
+            .pod_after(&write)
+            .or_else(|| self.drafted(&event, &write));
+        self.contents.extend(pod);
         self.contents.push(Content::Write(Box::new(write)));
     }
 }
@@ -268,9 +308,7 @@ enum BodyStatus {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct PodStatus {
-    /// Absent, null or a name: three different things in a patch.
-    #[serde(deserialize_with = "present")]
-    nominated_node_name: Option<Option<String>>,
+    nominated_node_name: Key,
     conditions: Option<Vec<BodyCondition>>,
 }
 
@@ -288,11 +326,22 @@ struct Target {
     name: String,
 }
 
-/// Tells a key that is there, if only as null, from one that is absent.
-fn present<'de, D: serde::Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Option<String>>, D::Error> {
-    Option::<String>::deserialize(deserializer).map(Some)
+/// A key of a patch: absent, null or empty, or a text are three different things.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Key {
+    #[default]
+    Absent,
+    Empty,
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        Ok(text
+            .filter(|text| !text.is_empty())
+            .map_or(Self::Empty, Self::Text))
+    }
 }
 
 impl Body {
@@ -365,12 +414,12 @@ impl AuditEvent<'_> {
             (Action::Change, _) if object.subresource.is_empty() => Asked::Keep,
             (Action::Change, None) => Asked::Unknown,
             (Action::Change, Some(_)) => {
-                match asked_status.and_then(|status| status.nominated_node_name.as_ref()) {
-                    Some(Some(node)) if !node.is_empty() => Asked::Set(node.clone()),
-                    Some(_) => Asked::Clear,
+                match asked_status.map_or(&Key::Absent, |status| &status.nominated_node_name) {
+                    Key::Text(node) => Asked::Set(node.clone()),
+                    Key::Empty => Asked::Clear,
                     // A whole object without the key has it empty; a patch without it leaves it.
-                    None if self.verb == "update" => Asked::Clear,
-                    None => Asked::Keep,
+                    Key::Absent if self.verb == "update" => Asked::Clear,
+                    Key::Absent => Asked::Keep,
                 }
             }
             _ => Asked::Keep,
@@ -421,13 +470,14 @@ impl AuditEvent<'_> {
             action,
             reports,
             asked,
-            after: pod.and_then(Body::pod_status).map(|status| {
-                status
-                    .nominated_node_name
-                    .clone()
-                    .flatten()
-                    .filter(|node| !node.is_empty())
-            }),
+            after: match pod.and_then(Body::pod_status) {
+                Some(PodStatus {
+                    nominated_node_name: Key::Text(node),
+                    ..
+                }) => After::Node(node.clone()),
+                Some(_) => After::Empty,
+                None => After::Unlogged,
+            },
         })
     }
 

@@ -32,14 +32,15 @@ impl Reading {
     }
 
     fn object(&mut self, json: &str, list: Option<&ListType>) {
-        let envelope: Envelope<'_> = match serde_json::from_str(json) {
-            Ok(envelope) => envelope,
-            Err(error) => {
-                return self
-                    .faults
-                    .push(format!("an object cannot be read: {error}"));
-            }
-        };
+        match serde_json::from_str(json) {
+            Ok(envelope) => self.enclosed(&envelope, json, list),
+            Err(error) => self
+                .faults
+                .push(format!("an object cannot be read: {error}")),
+        }
+    }
+
+    fn enclosed(&mut self, envelope: &Envelope<'_>, json: &str, list: Option<&ListType>) {
         let inherited = list.map_or(("", ""), |list| {
             (list.api_version.as_str(), list.kind.as_str())
         });
@@ -270,12 +271,12 @@ impl<'de> Visitor<'de> for Items<'_, '_, 'de> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         while let Some(item) = items.next_element::<&'de RawValue>()? {
-            let says_kind = serde_json::from_str::<Envelope<'_>>(item.get())
-                .is_ok_and(|envelope| envelope.kind.is_some());
-            if says_kind || !self.list.kind.is_empty() {
-                self.reading.object(item.get(), Some(self.list));
-            } else {
-                self.waiting.push(item);
+            match serde_json::from_str::<Envelope<'_>>(item.get()) {
+                Ok(envelope) if envelope.kind.is_some() || !self.list.kind.is_empty() => {
+                    self.reading
+                        .enclosed(&envelope, item.get(), Some(self.list));
+                }
+                _ => self.waiting.push(item),
             }
         }
         Ok(())

@@ -16,13 +16,13 @@ const ROUNDS: usize = 4;
 /// Reads into `world` until `wants` asks for nothing that was not asked before.
 pub(crate) async fn gather(
     world: &mut World,
-    origins: &[Origin],
+    origins: &mut [Origin],
     wants: impl Fn(&World) -> BTreeSet<Want>,
 ) {
-    for origin in origins {
+    for origin in origins.iter_mut() {
         world.add_source(origin.source());
         if let Origin::Offline(collected) = origin {
-            collected.clone().pour_into(world);
+            collected.pour_into(world);
         }
     }
     for _ in 0..ROUNDS {
@@ -31,7 +31,7 @@ pub(crate) async fn gather(
             return;
         }
         let mut replies: BTreeMap<Want, Vec<(String, Reply)>> = BTreeMap::new();
-        for origin in origins {
+        for origin in origins.iter() {
             let name = origin.source().name;
             for reply in origin.ask(&new).await {
                 replies

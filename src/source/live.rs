@@ -13,7 +13,7 @@ use kube::client::Body;
 use serde::Deserialize;
 
 use super::kubeconfig::{self, ConnectError, Connection};
-use super::{Reply, document};
+use super::{Reply, document, transport};
 use crate::model::access::Right;
 use crate::model::coverage::{Source, State};
 use crate::model::fact::{Content, Fact};
@@ -25,8 +25,8 @@ const PAGE: usize = 500;
 /// Requests under way at a time.
 pub(super) const AT_ONCE: usize = 16;
 
-/// More pages than any list that is asked for here needs.
-const MAX_PAGES: usize = 40;
+/// A million objects: a bound against a list that never ends.
+const MAX_PAGES: usize = 2_000;
 
 pub(crate) struct Live {
     client: Client,
@@ -86,7 +86,7 @@ impl Live {
             .trim_end_matches('/')
             .to_owned();
         let namespace = config.default_namespace.clone();
-        let client = Client::try_from(config).map_err(ConnectError::Client)?;
+        let client = transport::client(config).map_err(ConnectError::Client)?;
         Ok(Self {
             client,
             server,

@@ -3,13 +3,14 @@
 //! This folder and `apply` are the only places that name kube or are async. It must not judge.
 
 mod access;
-mod audit;
+pub(crate) mod audit;
 pub(crate) mod decode;
 mod document;
 pub(crate) mod gather;
 pub(crate) mod kubeconfig;
 pub(crate) mod live;
 pub(crate) mod offline;
+mod transport;
 
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::Fact;
@@ -41,7 +42,7 @@ impl Reply {
 /// Any place that can be asked.
 pub(crate) enum Origin {
     Live(Box<live::Live>),
-    Offline(offline::Collected),
+    Offline(Box<offline::Collected>),
 }
 
 impl Origin {

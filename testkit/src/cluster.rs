@@ -274,6 +274,12 @@ impl Cluster {
         &self.address
     }
 
+    /// etcd's URL.
+    pub(crate) fn etcd(&self) -> String {
+        let (address, port) = self.plan.borrow().etcd_address();
+        format!("http://{address}:{port}")
+    }
+
     /// The API server's URL.
     pub fn server(&self) -> &str {
         &self.server

@@ -5,7 +5,9 @@
 //! - [`Cluster`] starts them in namespaces of their own, so that nothing is left behind, however the test ends.
 //! - [`Client`] speaks plain JSON with the API server; it waits by watching, never by sleeping.
 //! - [`scenario`] drives a cluster and stops at named moments.
+//! - [`standstill`] keeps a scenario at such a moment.
 //! - [`fake_server`] is no cluster at all: it answers from a script and keeps what it was asked.
+//! - [`crowd`] fills a cluster with copies of what it holds.
 //! - [`copies`] makes a large cluster's answer of a small one's.
 //! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
 //!
@@ -22,10 +24,12 @@ mod cluster;
 pub mod collect;
 mod component;
 pub mod copies;
+pub mod crowd;
 pub mod fake_server;
 mod hold;
 pub mod normalise;
 pub mod scenario;
+pub mod standstill;
 mod supervisor;
 
 pub use availability::{Unavailable, available};

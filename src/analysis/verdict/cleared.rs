@@ -52,6 +52,8 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             ),
         ));
         Some("preemption-loop")
+    } else if last.kind == NominationKind::Expectation && story.prebind_failed() {
+        Some("volume-binding")
     } else {
         (last.kind == NominationKind::External && !by_itself).then_some("outside-hint-overwritten")
     };

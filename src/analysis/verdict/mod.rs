@@ -5,6 +5,7 @@
 
 mod blocked_by_reservation;
 mod bound_unnominated;
+mod bound_unseen;
 mod bypassed;
 mod cleared;
 mod deleted;
@@ -53,6 +54,7 @@ const RULES: &[Rule] = &[
     Rule::new("managed_fields_stripped", managed_fields_stripped::judge),
     Rule::new("trace_wiped", trace_wiped::judge),
     Rule::new("bound_unnominated", bound_unnominated::judge),
+    Rule::new("bound_unseen", bound_unseen::judge),
     // Gone, gated, our own decisions.
     Rule::new("deleted", deleted::judge),
     Rule::new("gated", gated::judge),

@@ -48,7 +48,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             "bind-refused",
             "It is not nominated: a node was chosen, and the binding was refused.".to_owned(),
         )
-    } else if raw.contains("running PreBind plugin") || raw.contains("prebind plugin") {
+    } else if story.prebind_failed() {
         (
             "volume-binding",
             "It is not nominated now: a node was chosen, and what must be ready before the binding (a volume, a device) was not.".to_owned(),

@@ -16,6 +16,7 @@ use crate::error::{Error, Kind, exit};
 use crate::model::access::{Permission, Right};
 use crate::model::world::World;
 use crate::render::escape;
+use crate::source::audit::Focus;
 use crate::source::gather::gather;
 use crate::source::live::Live;
 use crate::source::{Origin, offline};
@@ -83,11 +84,11 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
     if args.show_access {
         return runtime.block_on(show_access(args, env));
     }
-    let (origins, request) = runtime.block_on(open(args, env))?;
+    let (mut origins, request) = runtime.block_on(open(args, env))?;
 
     // Gather.
     let mut world = World::default();
-    runtime.block_on(gather(&mut world, &origins, |world| {
+    runtime.block_on(gather(&mut world, &mut origins, |world| {
         explain::wants(world, &request)
     }));
 
@@ -181,11 +182,14 @@ async fn open(args: &ExplainArgs, env: &mut Env) -> Result<(Vec<Origin>, Request
     let request = args
         .selection
         .request(args.selection.selection()?, None, None);
+    let focus = Focus {
+        names: request.pod_names(),
+    };
     let mut origins = Vec::new();
     for path in &args.input.from {
         let collected =
-            offline::open(path, &mut env.stdin).map_err(|error| offline_error(&error))?;
-        origins.push(Origin::Offline(collected));
+            offline::open(path, &mut env.stdin, &focus).map_err(|error| offline_error(&error))?;
+        origins.push(Origin::Offline(Box::new(collected)));
     }
     Ok((origins, request))
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Metadata, number, time};
+use super::{number, time};
 use crate::model::event::{Event, Regarding, Related};
 use crate::model::fact::Content;
 use crate::model::pod::{PodName, ResourceVersion, Uid};
@@ -41,8 +41,14 @@ struct EventObject {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct EventMetadata {
-    #[serde(flatten)]
-    common: Metadata,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    namespace: Option<String>,
+    #[serde(default)]
+    uid: Option<String>,
+    #[serde(default, deserialize_with = "time")]
+    creation_timestamp: Option<Timestamp>,
     #[serde(default)]
     managed_fields: Option<Vec<ManagedFieldsEntry>>,
 }
@@ -85,14 +91,13 @@ struct Series {
 
 pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
     let object: EventObject = serde_json::from_str(json)?;
-    let manager = object
-        .metadata
+    let metadata = object.metadata;
+    let manager = metadata
         .managed_fields
         .into_iter()
         .flatten()
         .map(|entry| entry.manager)
         .next();
-    let metadata = object.metadata.common;
     let created = metadata.creation_timestamp;
     let namespace = metadata.namespace.unwrap_or_default();
     let (series_count, series_last) = object.series.map_or((None, None), |series| {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{Amount, amounts, list, number, time};
 use crate::model::fact::Content;
@@ -13,12 +15,10 @@ use crate::model::pod::{
 };
 use crate::model::quantity::{Quantity, Resources};
 
-/// Annotation of a recommender's decision, written in one request with the field.
-const DECISION: &str = "nominate.kube-placement.dev/decision";
-
 #[derive(Deserialize)]
-struct PodObject {
-    metadata: PodMetadata,
+struct PodObject<'a> {
+    #[serde(borrow)]
+    metadata: PodMetadata<'a>,
     #[serde(default)]
     spec: Spec,
     #[serde(default)]
@@ -27,7 +27,7 @@ struct PodObject {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct PodMetadata {
+struct PodMetadata<'a> {
     name: String,
     #[serde(default)]
     namespace: Option<String>,
@@ -49,8 +49,8 @@ struct PodMetadata {
     annotations: Option<Annotations>,
     #[serde(default)]
     labels: Option<BTreeMap<String, Value>>,
-    #[serde(default)]
-    managed_fields: Option<Vec<ManagedFieldsEntry>>,
+    #[serde(borrow, default)]
+    managed_fields: Option<Vec<ManagedFieldsEntry<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -78,15 +78,71 @@ struct Annotations {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ManagedFieldsEntry {
+struct ManagedFieldsEntry<'a> {
     #[serde(default)]
     manager: String,
     #[serde(default)]
     subresource: Option<String>,
     #[serde(default, deserialize_with = "time")]
     time: Option<Timestamp>,
-    #[serde(default)]
-    fields_v1: Value,
+    #[serde(borrow, default)]
+    fields_v1: Option<&'a RawValue>,
+}
+
+/// The paths of managedFields that tell of a placement; the many others are passed over.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Fields {
+    #[serde(rename = "f:metadata")]
+    metadata: MetadataFields,
+    #[serde(rename = "f:spec")]
+    spec: SpecFields,
+    #[serde(rename = "f:status")]
+    status: StatusFields,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct MetadataFields {
+    #[serde(rename = "f:annotations")]
+    annotations: AnnotationFields,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct AnnotationFields {
+    #[serde(rename = "f:nominate.kube-placement.dev/decision")]
+    decision: Option<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SpecFields {
+    #[serde(rename = "f:nodeName")]
+    node: Option<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StatusFields {
+    #[serde(rename = "f:nominatedNodeName")]
+    nominated_node: Option<IgnoredAny>,
+    #[serde(rename = "f:conditions")]
+    conditions: ConditionFields,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ConditionFields {
+    #[serde(rename = r#"k:{"type":"PodScheduled"}"#)]
+    scheduled: ScheduledFields,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ScheduledFields {
+    #[serde(rename = "f:message")]
+    message: Option<IgnoredAny>,
 }
 
 #[derive(Default, Deserialize)]
@@ -200,7 +256,7 @@ fn filled(value: Option<String>) -> Option<String> {
 }
 
 pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
-    let object: PodObject = serde_json::from_str(json)?;
+    let object: PodObject<'_> = serde_json::from_str(json)?;
     let metadata = object.metadata;
     let namespace = filled(metadata.namespace).unwrap_or_else(|| "default".to_owned());
     // Hand-written files may lack a uid; the name is then all the identity there is.
@@ -338,30 +394,26 @@ fn raise(sum: &mut Resources, least: &Resources) {
     }
 }
 
-fn owner(entry: ManagedFieldsEntry) -> FieldOwner {
-    let fields = &entry.fields_v1;
-    let status = &fields["f:status"];
-    let scheduled = &status["f:conditions"][r#"k:{"type":"PodScheduled"}"#];
-    let has = |value: &Value, key: &str| value.get(key).is_some();
+fn owner(entry: ManagedFieldsEntry<'_>) -> FieldOwner {
+    // What has another shape owns nothing that is known here; that is no reason to lose the Pod.
+    let fields: Fields = entry
+        .fields_v1
+        .and_then(|fields| serde_json::from_str(fields.get()).ok())
+        .unwrap_or_default();
+    let status = fields.status;
     let paths = [
+        (OwnedField::NominatedNode, status.nominated_node),
         (
-            OwnedField::NominatedNode,
-            has(status, "f:nominatedNodeName"),
+            OwnedField::ScheduledMessage,
+            status.conditions.scheduled.message,
         ),
-        (OwnedField::ScheduledMessage, has(scheduled, "f:message")),
-        (OwnedField::NodeName, has(&fields["f:spec"], "f:nodeName")),
-        (
-            OwnedField::Decision,
-            has(
-                &fields["f:metadata"]["f:annotations"],
-                &format!("f:{DECISION}"),
-            ),
-        ),
+        (OwnedField::NodeName, fields.spec.node),
+        (OwnedField::Decision, fields.metadata.annotations.decision),
     ];
     FieldOwner {
         owns: paths
             .into_iter()
-            .filter(|(_, there)| *there)
+            .filter(|(_, there)| there.is_some())
             .map(|(field, _)| field)
             .collect(),
         manager: entry.manager,

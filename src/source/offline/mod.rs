@@ -5,21 +5,30 @@
 
 mod file;
 mod folder;
+mod input;
 mod stdin;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
 use super::Reply;
+use super::audit::{Focus, Log};
 use super::document::{self, Reading};
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::{Content, Fact};
+use crate::model::pod::PodName;
 use crate::model::want::Want;
+use crate::model::workload::WorkloadKind;
 use crate::model::world::World;
 
 /// More than any dump that was seen; a bound against a device or an endless pipe.
 const MAX_BYTES: u64 = 4 << 30;
+
+/// Namespaces that a sentence names.
+const MAX_NAMESPACES: usize = 20;
 
 /// A kind of place that `--from` may name.
 pub(crate) struct OfflineOrigin {
@@ -28,7 +37,7 @@ pub(crate) struct OfflineOrigin {
     read: ReadOffline,
 }
 
-type ReadOffline = fn(&Path, &mut dyn Read) -> Result<Collected, OfflineError>;
+type ReadOffline = fn(&Path, &mut dyn Read, &Focus) -> Result<Collected, OfflineError>;
 
 impl OfflineOrigin {
     const fn new(name: &'static str, recognises: fn(&Path) -> bool, read: ReadOffline) -> Self {
@@ -61,20 +70,40 @@ pub(crate) enum OfflineError {
 }
 
 /// All that one origin held.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Collected {
     pub(crate) source: Source,
+    /// What is not poured into a World yet.
     facts: Vec<Fact>,
+    held: Held,
     coverage: Vec<Coverage>,
     listed: BTreeSet<&'static str>,
     faulty: bool,
 }
 
+/// What an origin held, by name: enough to say what it can answer.
+#[derive(Debug, Default)]
+struct Held {
+    /// By namespace.
+    pods: BTreeMap<String, BTreeSet<String>>,
+    nodes: BTreeSet<String>,
+    claims: BTreeSet<PodName>,
+    workloads: BTreeSet<(WorkloadKind, PodName)>,
+    events: bool,
+    /// Who wrote events.
+    reporters: BTreeSet<String>,
+    version: bool,
+}
+
 /// Reads what `--from` names.
-pub(crate) fn open(path: &Path, stdin: &mut dyn Read) -> Result<Collected, OfflineError> {
+pub(crate) fn open(
+    path: &Path,
+    stdin: &mut dyn Read,
+    focus: &Focus,
+) -> Result<Collected, OfflineError> {
     match ORIGINS.iter().find(|origin| (origin.recognises)(path)) {
         Some(origin) => {
-            let mut collected = (origin.read)(path, stdin)?;
+            let mut collected = (origin.read)(path, stdin, focus)?;
             origin.name.clone_into(&mut collected.source.kind);
             Ok(collected)
         }
@@ -110,6 +139,7 @@ impl Collected {
                 kind: String::new(),
             },
             facts: Vec::new(),
+            held: Held::default(),
             coverage: Vec::new(),
             listed: BTreeSet::new(),
             faulty: false,
@@ -138,12 +168,50 @@ impl Collected {
             self.note(subject, state, reading.faults.join("; "));
         }
         self.listed.extend(reading.listed);
-        let source = self.source.name.clone();
-        self.facts
-            .extend(reading.contents.into_iter().map(|content| Fact {
-                source: source.clone(),
+        for content in reading.contents {
+            self.held.note(&content);
+            self.facts.push(Fact {
+                source: self.source.name.clone(),
                 content,
-            }));
+            });
+        }
+    }
+
+    /// Takes in what an audit log told, with how far it reaches.
+    fn take_log(&mut self, subject: &str, log: Log) {
+        let time =
+            |at: Option<Timestamp>| at.map_or_else(|| "?".to_owned(), |at| format!("{at:.0}"));
+        let mut detail = match (log.since, log.until) {
+            (None, None) => "an audit log without a write to these Pods".to_owned(),
+            (since, until) => format!(
+                "an audit log; of these Pods from {} to {}",
+                time(since),
+                time(until)
+            ),
+        };
+        let mut state = State::Complete;
+        if log.bodiless > 0 {
+            state = State::Partial;
+            detail = format!(
+                "{detail}; for {} writes its level does not tell what they asked for",
+                log.bodiless
+            );
+        }
+        if let Some(fault) = &log.first_fault {
+            state = State::Partial;
+            detail = format!(
+                "{detail}; {} of {} lines cannot be read, first {fault}",
+                log.broken, log.lines
+            );
+        }
+        self.note(subject, state, detail);
+        for content in log.contents {
+            self.held.note(&content);
+            self.facts.push(Fact {
+                source: self.source.name.clone(),
+                content,
+            });
+        }
     }
 
     fn note(&mut self, subject: &str, state: State, detail: String) {
@@ -157,11 +225,11 @@ impl Collected {
     }
 
     /// Pours everything into the World at once; `ask` later only says how complete it is.
-    pub(crate) fn pour_into(self, world: &mut World) {
-        for line in self.coverage {
+    pub(crate) fn pour_into(&mut self, world: &mut World) {
+        for line in self.coverage.drain(..) {
             world.add_coverage(line);
         }
-        for fact in self.facts {
+        for fact in std::mem::take(&mut self.facts) {
             world.fold(fact);
         }
     }
@@ -179,108 +247,64 @@ impl Collected {
     }
 
     fn completeness(&self, want: &Want) -> (State, Option<String>) {
-        let contents = || self.facts.iter().map(|fact| &fact.content);
+        let held = &self.held;
         let listed = |kind: &str| self.listed.contains(kind);
+        let events = listed("Event") || held.events;
         let absent = |what: &str| (State::Absent, Some(format!("the input holds no {what}")));
+        let complete = (State::Complete, None);
         let (state, detail) = match want {
             Want::Pod(name) | Want::Victim(name) => {
-                let found = contents()
-                    .any(|content| matches!(content, Content::Pod(pod) if pod.name == *name));
-                if found {
-                    (State::Complete, None)
+                let of_namespace = held.pods.get(&name.namespace);
+                if of_namespace.is_some_and(|names| names.contains(&name.name)) {
+                    complete
                 } else {
                     absent("Pod of this name")
                 }
             }
-            Want::AnyEventBy(scheduler) if contents().any(|content| matches!(content, Content::Event(event) if event.reporter == *scheduler)) => {
-                (State::Complete, None)
+            Want::AnyEventBy(scheduler) if held.reporters.contains(scheduler) => complete,
+            // A list does not say whether it was taken of all namespaces, and a victim may be in any.
+            Want::PreemptedEvents | Want::AnyEventBy(_) if events => (
+                State::Partial,
+                Some("only events of the input's namespaces are known".to_owned()),
+            ),
+            Want::EventsAbout { .. } | Want::EventsAboutPods { .. } if events => complete,
+            Want::PreemptedEvents
+            | Want::AnyEventBy(_)
+            | Want::EventsAbout { .. }
+            | Want::EventsAboutPods { .. } => absent("Events"),
+            Want::Node(name) if held.nodes.contains(name) || listed("Node") => complete,
+            Want::Node(_) => absent("Nodes"),
+            Want::Claim(name) if held.claims.contains(name) => complete,
+            Want::Claim(_) => absent("PersistentVolumeClaim of this name"),
+            Want::ServerVersion if held.version => complete,
+            Want::ServerVersion => absent("answer of /version"),
+            Want::Workload(kind, name) if held.workloads.contains(&(*kind, name.clone())) => {
+                complete
             }
-            Want::PreemptedEvents | Want::AnyEventBy(_) => {
-                if listed("Event") || contents().any(|content| matches!(content, Content::Event(_)))
-                {
-                    // A list does not say whether it was taken of all namespaces, and a victim may be in any.
-                    (
-                        State::Partial,
-                        Some("only events of the input's namespaces are known".to_owned()),
-                    )
-                } else {
-                    absent("Events")
-                }
-            }
-            Want::EventsAbout { .. } | Want::EventsAboutPods { .. } => {
-                if listed("Event") || contents().any(|content| matches!(content, Content::Event(_)))
-                {
-                    (State::Complete, None)
-                } else {
-                    absent("Events")
-                }
-            }
-            Want::Node(name) => {
-                let found = contents()
-                    .any(|content| matches!(content, Content::Node(node) if node.name == *name));
-                if found || listed("Node") {
-                    (State::Complete, None)
-                } else {
-                    absent("Nodes")
-                }
-            }
-            Want::Claim(name) => {
-                let found = contents()
-                    .any(|content| matches!(content, Content::Claim(claim) if claim.name == *name));
-                if found {
-                    (State::Complete, None)
-                } else {
-                    absent("PersistentVolumeClaim of this name")
-                }
-            }
-            Want::ServerVersion => {
-                let found = contents().any(|content| matches!(content, Content::Version(_)));
-                if found {
-                    (State::Complete, None)
-                } else {
-                    absent("answer of /version")
-                }
-            }
-            Want::Workload(kind, name) => {
-                let found = contents().any(|content| {
-                    matches!(content, Content::Workload(workload) if workload.kind == *kind && workload.name == *name)
-                });
-                if found {
-                    (State::Complete, None)
-                } else {
-                    absent(&format!("{kind:?} of this name"))
-                }
-            }
+            Want::Workload(kind, _) => absent(&format!("{kind:?} of this name")),
             // What is selected of the input is the input's own.
             Want::Pods {
                 namespace: Some(_), ..
-            } if listed("Pod") || contents().any(|content| matches!(content, Content::Pod(_))) => {
-                (State::Complete, None)
+            } if listed("Pod") || !held.pods.is_empty() => complete,
+            // A list does not say whether it was taken of all namespaces.
+            Want::Pods { .. }
+            | Want::PodOfUid { .. }
+            | Want::PodsOnNode(_)
+            | Want::NominatedPods
+                if listed("Pod") =>
+            {
+                let known = held.namespaces();
+                (
+                    State::Partial,
+                    Some(format!(
+                        "only Pods of the input's namespaces are known: {known}"
+                    )),
+                )
             }
             Want::Pods { .. }
             | Want::PodOfUid { .. }
             | Want::PodsOnNode(_)
-            | Want::NominatedPods => {
-                if listed("Pod") {
-                    // A list does not say whether it was taken of all namespaces.
-                    let mut namespaces: BTreeMap<&str, usize> = BTreeMap::new();
-                    for content in contents() {
-                        if let Content::Pod(pod) = content {
-                            *namespaces.entry(&pod.name.namespace).or_default() += 1;
-                        }
-                    }
-                    let names: Vec<&str> = namespaces.into_keys().collect();
-                    (
-                        State::Partial,
-                        Some(format!(
-                            "only Pods of the input's namespaces are known: {}",
-                            names.join(", ")
-                        )),
-                    )
-                } else {
-                    absent("list of Pods")
-                }
-            }
+            | Want::NominatedPods => absent("list of Pods"),
         };
         if self.faulty && state == State::Complete && !matches!(want, Want::Pod(_)) {
             return (
@@ -292,6 +316,45 @@ impl Collected {
     }
 }
 
+impl Held {
+    fn note(&mut self, content: &Content) {
+        match content {
+            Content::Pod(pod) => {
+                let PodName { namespace, name } = pod.name.clone();
+                self.pods.entry(namespace).or_default().insert(name);
+            }
+            Content::Node(node) => {
+                self.nodes.insert(node.name.clone());
+            }
+            Content::Event(event) => {
+                self.events = true;
+                if !self.reporters.contains(&event.reporter) {
+                    self.reporters.insert(event.reporter.clone());
+                }
+            }
+            Content::Write(_) => {}
+            Content::Claim(claim) => {
+                self.claims.insert(claim.name.clone());
+            }
+            Content::Version(_) => self.version = true,
+            Content::Workload(workload) => {
+                self.workloads
+                    .insert((workload.kind, workload.name.clone()));
+            }
+        }
+    }
+
+    /// The namespaces that Pods are of, not more of them than can be read.
+    fn namespaces(&self) -> String {
+        let shown = self.pods.keys().map(String::as_str).take(MAX_NAMESPACES);
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        match self.pods.len().saturating_sub(MAX_NAMESPACES) {
+            0 => shown,
+            more => format!("{shown} and {more} more"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,7 +362,7 @@ mod tests {
 
     #[test]
     fn every_file_has_its_line() {
-        let files = registry::files("source/offline", &["mod"]);
+        let files = registry::files("source/offline", &["input", "mod"]);
         assert_eq!(
             files,
             registry::names(ORIGINS.iter().map(|origin| origin.name))
