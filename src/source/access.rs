@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use futures_util::stream::{self, StreamExt};
 use http::Request;
-use kube::client::Body;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -51,7 +50,7 @@ impl Live {
         let request = Request::post(REVIEWS)
             .header("Accept", "application/json")
             .header("Content-Type", "application/json")
-            .body(Body::from(question(right).to_string().into_bytes()));
+            .body(question(right).to_string().into_bytes());
         let request = match request {
             Ok(request) => request,
             Err(error) => return unknown(error.to_string()),
