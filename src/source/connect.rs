@@ -68,7 +68,8 @@ pub(super) async fn connect(connection: &Connection) -> Result<Connected, Connec
     config.disable_compression = chosen.cluster.disable_compression == Some(true);
     let of_cluster = chosen.cluster.proxy_url.as_deref();
     config.proxy_url = proxy::choose(&server, of_cluster, &connection.proxies)?;
-    config.connect_timeout = connection.request_timeout;
+    // Each request has a limit of its own, which holds for this as well.
+    config.connect_timeout = None;
     // kube's own retries are made for controllers: a command would sit on a 503 for minutes.
     config.default_retry = false;
     let terms = Terms {

@@ -211,16 +211,14 @@ fn credentials(command: &str, due: &str, printed: &[u8]) -> Result<Credentials, 
         command: command.to_owned(),
         what,
     };
+    if printed.trim_ascii().is_empty() {
+        return Err(garbage("nothing".to_owned()));
+    }
     // JSON is YAML, and client-go takes both; an error of the YAML reader quotes what it read.
     let answer: ExecCredential = match serde_json::from_slice(printed) {
         Ok(answer) => answer,
-        Err(json) => serde_saphyr::from_slice(printed).map_err(|_| {
-            garbage(if printed.is_empty() {
-                "nothing".to_owned()
-            } else {
-                format!("line {}, column {}", json.line(), json.column())
-            })
-        })?,
+        Err(json) => serde_saphyr::from_slice(printed)
+            .map_err(|_| garbage(format!("line {}, column {}", json.line(), json.column())))?,
     };
     if answer.kind != "ExecCredential" {
         return Err(garbage("its kind is another".to_owned()));
