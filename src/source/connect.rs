@@ -111,8 +111,17 @@ fn server(cluster: &Cluster) -> Result<Uri, ConnectError> {
         format!("http://{text}")
     };
     let uri = full.parse::<Uri>().ok();
-    uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")))
+    uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && has_port_or_none(uri))
         .ok_or_else(|| ConnectError::Server(text.to_owned()))
+}
+
+/// Whether what stands for a port is one: the URL's own reader takes `host:1x`.
+fn has_port_or_none(uri: &Uri) -> bool {
+    let authority = uri.authority().map_or("", |it| it.as_str());
+    let after_address = authority
+        .rsplit_once(']')
+        .map_or(authority, |(_, rest)| rest);
+    !after_address.contains(':') || uri.port_u16().is_some()
 }
 
 /// Whom to speak for, and nothing to prove it with: what plain HTTP may carry.

@@ -117,7 +117,8 @@ fn matches(rule: &str, host: &str, port: &str, address: Option<IpAddr>) -> bool 
         .filter(|rest| rest.starts_with('.'))
         .unwrap_or(name);
     match name.strip_prefix('.') {
-        _ if name.is_empty() => false,
+        // The end of an address means nothing.
+        _ if name.is_empty() || address.is_some() => false,
         Some(_) => host.ends_with(name),
         None => host == name || host.ends_with(&format!(".{name}")),
     }
@@ -176,6 +177,7 @@ mod tests {
             ("https://10.1.2.3:6443", "10.1.2.3", false),
             ("https://10.1.2.3:6443", "10.1.2.3:443,,", true),
             ("https://11.1.2.3:6443", "10.0.0.0/8,:,[", true),
+            ("https://10.1.2.3:6443", ".3,2.3", true),
             (v6, "2001:db8::/32", false),
             (v6, "[2001:db8::7]:6443", false),
             (v6, "2001:db8::7", false),

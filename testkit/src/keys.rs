@@ -24,6 +24,11 @@ const RSA_ALGORITHM: [u8; 15] = [
     0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00,
 ];
 
+/// `[0]`: prime256v1.
+const P256: [u8; 12] = [
+    0xa0, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07,
+];
+
 /// A key pair, and the forms of its private key by their names.
 pub(crate) struct Key {
     pub(crate) pair: KeyPair,
@@ -33,10 +38,14 @@ pub(crate) struct Key {
 /// A new EC key.
 pub(crate) fn ec() -> Result<Key, rcgen::Error> {
     let pair = KeyPair::generate()?;
-    let inner = inside(pair.serialized_der()).ok_or(rcgen::Error::CouldNotParseKeyPair)?;
+    let unread = rcgen::Error::CouldNotParseKeyPair;
+    let inner = inside(pair.serialized_der()).ok_or(unread.clone())?;
     let forms = [
         ("EC, PKCS#8", pair.serialize_pem()),
-        ("EC, SEC1", pem("EC PRIVATE KEY", inner)),
+        (
+            "EC, SEC1",
+            pem("EC PRIVATE KEY", &with_curve(inner).ok_or(unread)?),
+        ),
     ];
     Ok(Key { pair, forms })
 }
@@ -76,6 +85,15 @@ fn element(tag: u8, content: &[u8]) -> Vec<u8> {
         _ => vec![tag, 0x82, high, low],
     };
     [head.as_slice(), content].concat()
+}
+
+/// Adds the curve to a SEC1 key of PKCS#8, where it stands beside the key; alone, it has to stand inside.
+fn with_curve(sec1: &[u8]) -> Option<Vec<u8>> {
+    let (tag, body, _) = split(sec1)?;
+    let (_, _, after_version) = split(body)?;
+    let (_, _, public) = split(after_version)?;
+    let (private, _) = body.split_at_checked(body.len() - public.len())?;
+    Some(element(tag, &[private, &P256[..], public].concat()))
 }
 
 /// What the octet string of a PKCS#8 key holds.
