@@ -51,6 +51,8 @@ pub(super) struct Connected {
     pub(super) peer: Peer,
     pub(super) context: Option<String>,
     pub(super) namespace: String,
+    /// Its credentials come from a file or a plugin, which may have others by now.
+    pub(super) is_renewable: bool,
 }
 
 /// Chooses, gets credentials, and makes the client.
@@ -76,6 +78,7 @@ pub(super) async fn connect(connection: &Connection) -> Result<Connected, Connec
         limit: connection.request_timeout,
         is_interactive: connection.is_interactive,
     };
+    let is_renewable = chosen.user.exec.is_some() || chosen.user.token_file.is_some();
     config.auth_info = if server.scheme_str() == Some("https") {
         credentials::resolve(&chosen.user_name, chosen.user, &chosen.cluster, terms).await?
     } else {
@@ -94,6 +97,7 @@ pub(super) async fn connect(connection: &Connection) -> Result<Connected, Connec
         client: Client::try_from(config).map_err(|error| ConnectError::Client(Box::new(error)))?,
         server,
         peer,
+        is_renewable,
         context: chosen.context,
         namespace: chosen.namespace.unwrap_or_else(|| "default".to_owned()),
     })

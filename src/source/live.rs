@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
 use serde::Deserialize;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::connect::{self, ConnectError};
@@ -38,7 +39,8 @@ const MAX_BODY: usize = 256 << 20;
 const MAX_PAGES: usize = 40;
 
 pub(crate) struct Live {
-    client: Client,
+    access: Mutex<Access>,
+    connection: Connection,
     server: String,
     context: Option<String>,
     namespace: String,
@@ -46,6 +48,15 @@ pub(crate) struct Live {
     peer: Peer,
     /// Version of the Pod that was read: later lists must not be older than it.
     not_older_than: AtomicU64,
+}
+
+/// The client, and how it came to be.
+#[derive(Clone)]
+struct Access {
+    client: Client,
+    is_renewable: bool,
+    /// How often credentials were got anew.
+    renewals: u32,
 }
 
 pub(super) struct Page {
@@ -70,7 +81,12 @@ impl Live {
         let connected = connect::connect(connection).await?;
         let server = connected.server.to_string();
         Ok(Self {
-            client: connected.client,
+            access: Mutex::new(Access {
+                client: connected.client,
+                is_renewable: connected.is_renewable,
+                renewals: 0,
+            }),
+            connection: connection.clone(),
             server: server.trim_end_matches('/').to_owned(),
             context: connected.context,
             namespace: connected.namespace,
@@ -238,9 +254,17 @@ impl Live {
         let answered = Cell::new(false);
         let deadline = self.timeout.map(|limit| Instant::now() + limit);
         let mut tried = 0;
+        let mut renewed = false;
         let exchange = async {
             loop {
-                let (status, headers, bytes) = self.exchange(&request, &answered).await?;
+                let access = self.access.lock().await.clone();
+                let (status, headers, bytes) =
+                    self.exchange(&access.client, &request, &answered).await?;
+                if status == StatusCode::UNAUTHORIZED && access.is_renewable && !renewed {
+                    renewed = true;
+                    self.renew(access.renewals).await?;
+                    continue;
+                }
                 tried += 1;
                 if status.is_success() {
                     let clock = clock(&headers);
@@ -263,17 +287,33 @@ impl Live {
         }
     }
 
+    /// Gets credentials anew, unless another request has done so since; an expired token is no reason to end a watch.
+    async fn renew(&self, renewals: u32) -> Result<(), Failure> {
+        let mut access = self.access.lock().await;
+        if access.renewals > renewals {
+            return Ok(());
+        }
+        let denied = |error: ConnectError| Failure {
+            state: State::Denied,
+            detail: format!("error: You must be logged in to the server: {error}"),
+        };
+        let connected = connect::connect(&self.connection).await.map_err(denied)?;
+        access.client = connected.client;
+        access.renewals += 1;
+        Ok(())
+    }
+
     /// Sends once and reads the whole answer, within bounds.
     async fn exchange(
         &self,
+        client: &Client,
         request: &Request<Vec<u8>>,
         answered: &Cell<bool>,
     ) -> Result<(StatusCode, HeaderMap, Vec<u8>), Failure> {
         let (parts, body) = request.clone().into_parts();
         let request = Request::from_parts(parts, Body::from(body));
         answered.set(false);
-        let response = self
-            .client
+        let response = client
             .send(request)
             .await
             .map_err(|error| self.peer.unreachable(&error))?;

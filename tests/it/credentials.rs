@@ -11,9 +11,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testkit::fake_server::FakeServer;
+use testkit::fake_server::{Answer, FakeServer, Routes, refusals};
 
-use super::connections::{explain, kubeconfig, secure};
+use super::connections::{POD, explain, kubeconfig, secure};
 use super::plugin::{Run, command};
 use super::signals::send;
 
@@ -87,7 +87,7 @@ fn a_token_file_is_read_without_its_line_end_and_wins_over_the_token() {
 #[test]
 fn nothing_is_proved_over_plain_http() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = FakeServer::start(testkit::fake_server::Routes::new());
+    let server = FakeServer::start(Routes::new());
     script(folder.path(), "echo ran >&2");
     let cluster = format!("server: \"{}\"", server.url());
     for user in [
@@ -187,6 +187,62 @@ fn a_plugins_token_is_sent_and_never_shown() {
     }
     let due = Some(format!("Bearer {SECRET}"));
     assert_eq!(authorizations(&server), [due.clone(), due.clone(), due]);
+}
+
+/// Credentials that a server takes for none are got anew, once for each request.
+#[test]
+fn what_has_expired_is_renewed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let authority = testkit::Authority::new("test").expect("an authority");
+    let identity = authority
+        .server("test", &["127.0.0.1"])
+        .expect("a certificate");
+    fs::write(folder.path().join("ca.crt"), authority.certificate()).expect("a file");
+    let missing = refusals::not_found(refusals::Resource::core("pods"), "web");
+    let last = "error: You must be logged in to the server (Unauthorized)\n";
+    let counts = "n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n > n";
+    let plugin = exec("v1", ", interactiveMode: Never");
+    for (answers, user, due, lines) in [
+        (
+            vec![refusals::unauthorized(), missing.clone()],
+            plugin.as_str(),
+            vec!["1", "2"],
+            NOT_FOUND,
+        ),
+        (
+            vec![refusals::unauthorized()],
+            &plugin,
+            vec!["1", "2"],
+            last,
+        ),
+        (
+            vec![refusals::unauthorized(), missing.clone()],
+            "token: '1'",
+            vec!["1"],
+            last,
+        ),
+    ] {
+        let n = folder.path().join("n");
+        fs::write(&n, "0\n").expect("a file");
+        let status = r#"{"token":"'$n'"}"#;
+        script(
+            folder.path(),
+            &format!(
+                "cd {}\n{counts}\n{}",
+                folder.path().display(),
+                answer("v1", status)
+            ),
+        );
+        let routes = Routes::new().get(POD, Answer::Sequence(answers));
+        let server = FakeServer::start_tls(routes, &identity);
+        let cluster = format!(
+            "server: \"{}\", certificate-authority: ca.crt",
+            server.url()
+        );
+        refuses(&kubeconfig(folder.path(), &cluster, user), lines);
+        let due: Vec<Option<String>> = due.iter().map(|n| Some(format!("Bearer {n}"))).collect();
+        assert_eq!(authorizations(&server), due);
+    }
 }
 
 #[test]

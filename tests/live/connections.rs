@@ -178,9 +178,7 @@ fn kubeconfigs(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
     )?;
     let with_data = {
         let authority = STANDARD.encode(fs::read(cluster.authority())?);
-        let fields = format!(
-            "server: '{server}', certificate-authority-data: '{authority}'"
-        );
+        let fields = format!("server: '{server}', certificate-authority-data: '{authority}'");
         files.whole("data", &fields, &files.token(), "current-context: x")?
     };
     let bare_address = server.trim_start_matches("https://");

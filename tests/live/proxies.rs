@@ -7,6 +7,7 @@ use std::error::Error;
 use std::net::SocketAddr;
 
 use testkit::Cluster;
+use testkit::fake_server::{FakeServer, Routes};
 use testkit::proxy::Proxy;
 
 use crate::both::Due;
@@ -216,7 +217,41 @@ fn chosen(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
         };
         conditions.hold(cluster, due)?;
     }
-    Ok(())
+    differs(cluster, &files)
+}
+
+/// What docs/connections.md says that differs.
+fn differs(cluster: &Cluster, files: &Files) -> Result<(), Box<dyn Error>> {
+    // The fake server knows no Pods; our proxy does not forward, it only tunnels.
+    let server = FakeServer::start(Routes::new());
+    let proxy = Proxy::start(&[("api.example", server.address())], None);
+    let url = format!("http://{}", proxy.address());
+    let config = files.whole(
+        "config",
+        "server: 'http://api.example:80'",
+        "",
+        "current-context: x",
+    )?;
+    let conditions = files.with(&config).variables(&[("HTTP_PROXY", &url)]);
+    conditions.hold(cluster, Due::WorksHereOnly)?;
+    same(&server.requests().len(), &1)?;
+
+    let proxy = Proxy::start(&[], None);
+    let fields = format!(
+        "server: '{}', certificate-authority: ca.crt, proxy-url: 'socks5://me:secret@{}'",
+        files.server,
+        proxy.address()
+    );
+    let config = files.whole("config", &fields, &files.token(), "current-context: x")?;
+    let conditions = files.with(&config);
+    let get = conditions.run(cluster, &["get", "pod"])?;
+    same(
+        &(get.stderr.contains("NotFound"), proxy.opened().is_empty()),
+        &(true, false),
+    )?;
+    let explain = conditions.run(cluster, &["nominate", "explain"])?;
+    let due = "error: the proxy URL of the cluster cannot be used: a user name for a SOCKS5 proxy is not supported\n";
+    same(&(explain.code, explain.stderr.as_str()), &(Some(1), due))
 }
 
 /// Addresses that are elsewhere, in a network namespace that has nothing: the way that was tried is told by the error.
