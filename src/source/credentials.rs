@@ -28,6 +28,10 @@ pub(crate) enum CredentialError {
         "the user {user:?} needs the auth provider {provider:?}, which kubectl does not have any more"
     )]
     Provider { user: String, provider: String },
+    #[error(
+        "client-key-data or client-key must be specified for {0} to use the clientCert authentication method."
+    )]
+    NoKey(String),
     #[error("the token file {path:?} of the user {user:?} cannot be read")]
     TokenFile {
         user: String,
@@ -60,6 +64,9 @@ pub(super) async fn resolve(
     user.token = user.token.filter(|token| !token.expose_secret().is_empty());
     let has_certificate =
         user.client_certificate.is_some() || user.client_certificate_data.is_some();
+    if has_certificate && user.client_key.is_none() && user.client_key_data.is_none() {
+        return Err(CredentialError::NoKey(name.to_owned()));
+    }
     match (password, user.token.is_some()) {
         (true, true) => return Err(CredentialError::TokenAndPassword(name.to_owned())),
         (true, false) if !has_certificate && user.exec.is_none() => {

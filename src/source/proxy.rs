@@ -10,7 +10,7 @@ use http::Uri;
 use ipnet::IpNet;
 
 /// The variables that name proxies; upper case before lower case.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Environment {
     /// `HTTPS_PROXY`.
     pub(crate) https: Option<String>,
@@ -18,6 +18,13 @@ pub(crate) struct Environment {
     pub(crate) http: Option<String>,
     /// `NO_PROXY`.
     pub(crate) none: Option<String>,
+}
+
+impl std::fmt::Debug for Environment {
+    /// A proxy's password must not get into a log.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Environment").finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, thiserror::Error)]

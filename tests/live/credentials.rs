@@ -61,7 +61,10 @@ fn client_certificates(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
             "client-certificate: client.crt, client-key: client.key",
             "KeyMismatch",
         ),
-        ("client-certificate: client.crt", "client key"),
+        (
+            "client-certificate: client.crt",
+            "error: client-key-data or client-key must be specified for u to use the clientCert authentication method.\n",
+        ),
         (
             "client-certificate: client.crt, client-key: absent",
             "absent",
