@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use testkit::Unavailable;
-use testkit::scenario::{GANG_SCENARIOS, SCENARIOS};
+use testkit::scenario::{GATE_SCENARIOS, SCENARIOS};
 
 use clusters::{Clusters, Kind};
 
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
         }
         let played = [
             ("scenario", SCENARIOS, Kind::Plain(minor.clone())),
-            ("gang", GANG_SCENARIOS, Kind::Gang(minor.clone())),
+            ("gates", GATE_SCENARIOS, Kind::OtherGates(minor.clone())),
         ];
         for (group, scenarios, kind) in played {
             for scenario in scenarios.iter().filter(|scenario| scenario.is_for(&minor)) {

@@ -4,6 +4,7 @@
 
 pub(crate) mod access;
 pub(crate) mod explain;
+mod index;
 mod message;
 mod nominations;
 mod preempted_note;

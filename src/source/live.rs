@@ -134,8 +134,8 @@ impl Live {
                 reply = second;
             }
         }
-        if let (Want::Node(_), State::Absent) = (want, reply.state) {
-            // The server answered in full: there is no such Node.
+        if let (Want::Node(_) | Want::Victim(_), State::Absent) = (want, reply.state) {
+            // The server answered in full: there is no such object.
             reply.state = State::Complete;
         }
         if let Want::Pod(_) | Want::Pods { .. } | Want::PodOfUid { .. } = want {
@@ -202,7 +202,8 @@ impl Live {
             token = serde_json::from_slice::<Continuation>(&page.bytes)
                 .map(|list| list.metadata.token)
                 .unwrap_or_default();
-            if token.is_empty() {
+            // One is all that was asked for, however many there are.
+            if token.is_empty() || matches!(want, Want::AnyEventBy(_)) {
                 return reply;
             }
         }
@@ -342,6 +343,7 @@ fn path(want: &Want, right: &Right) -> String {
     };
     let query = match want {
         Want::Pod(_)
+        | Want::Victim(_)
         | Want::Workload(..)
         | Want::Node(_)
         | Want::Claim(_)
@@ -373,6 +375,14 @@ fn path(want: &Want, right: &Right) -> String {
         }
         // Without a limit the cache answers from its index.
         Want::PodsOnNode(name) => format!("?fieldSelector=spec.nodeName%3D{}", encode(name)),
+        Want::AnyEventBy(scheduler) => {
+            let by = if events {
+                "reportingController"
+            } else {
+                "reportingComponent"
+            };
+            format!("?fieldSelector={by}%3D{}&limit=1", encode(scheduler))
+        }
         Want::PreemptedEvents => {
             format!("?fieldSelector=reason%3DPreempted%2C{about}.kind%3DPod&limit={PAGE}")
         }

@@ -78,9 +78,9 @@ impl ClusterOptions {
         self
     }
 
-    /// Turns gang scheduling on, which is off by default; 1.37 and later.
+    /// Turns gang scheduling on, which is off by default, and a declared feature off in one kubelet; 1.37 and later.
     #[must_use]
-    pub fn gang_scheduling(self) -> Self {
+    pub fn other_gates(self) -> Self {
         const GATE: &str = "--feature-gates=GenericWorkload=true";
         self.argument(component::API_SERVER, GATE)
             .argument(
@@ -89,6 +89,10 @@ impl ClusterOptions {
             )
             .argument(component::SCHEDULER, GATE)
             .argument(component::CONTROLLER_MANAGER, GATE)
+            .argument(
+                "kubelet-n2",
+                "--feature-gates=RestartAllContainersOnContainerExits=false",
+            )
     }
 }
 
@@ -348,6 +352,21 @@ impl Cluster {
     /// Asks a component to end (SIGTERM), waits until it has, and returns how it ended.
     pub fn stop(&self, component: &str) -> Result<String, ClusterError> {
         Ok(self.supervisor.end(component, Signal::Terminate)?)
+    }
+
+    /// Lets a component stand still (SIGSTOP), as one that is overloaded or cut off does.
+    pub fn freeze(&self, component: &str) -> Result<(), ClusterError> {
+        Ok(self.supervisor.freeze(component, true)?)
+    }
+
+    /// Lets a component that stands still go on (SIGCONT).
+    pub fn thaw(&self, component: &str) -> Result<(), ClusterError> {
+        Ok(self.supervisor.freeze(component, false)?)
+    }
+
+    /// The folder whose Pods a node's kubelet runs by itself.
+    pub(crate) fn manifests(&self, node: &str) -> PathBuf {
+        self.inside(&format!("nodes/{node}/manifests"))
     }
 
     /// Starts a component again that was killed or stopped, as it was before.

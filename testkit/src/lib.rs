@@ -7,6 +7,7 @@
 //! - [`scenario`] drives a cluster and stops at named moments.
 //! - [`fake_server`] is no cluster at all: it answers from a script and keeps what it was asked.
 //! - [`proxy`] stands between a client and a server and counts who comes through.
+//! - [`copies`] makes a large cluster's answer of a small one's.
 //! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
 //!
 //! Every program that starts a cluster calls [`supervise_if_asked`] first thing in `main`.
@@ -21,6 +22,7 @@ mod client;
 mod cluster;
 pub mod collect;
 mod component;
+pub mod copies;
 pub mod fake_server;
 mod hold;
 mod keys;
