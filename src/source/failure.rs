@@ -15,6 +15,12 @@ use serde::Deserialize;
 use super::retry;
 use crate::model::coverage::State;
 
+/// How much is told of a stranger's words.
+const MAX_TEXT: usize = 500;
+
+/// client-go's word for an answer that is no text.
+const UNKNOWN: &str = "unknown";
+
 /// A request that gave no object.
 #[derive(Debug)]
 pub(super) struct Failure {
@@ -222,29 +228,80 @@ pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> F
     if body.starts_with(b"Client sent an HTTP request to an HTTPS server") {
         return Peer::unable("it speaks HTTPS; its URL has to begin with https://");
     }
-    let reason = if answer.reason.is_empty() {
-        status
-            .canonical_reason()
-            .unwrap_or("Unknown")
-            .replace(' ', "")
-    } else {
-        answer.reason
-    };
     let detail = if status == StatusCode::UNAUTHORIZED {
         "error: You must be logged in to the server (Unauthorized)".to_owned()
     } else if answer.message.is_empty() {
-        format!(
-            "Error from server ({reason}): the server answered {} without a message",
-            status.as_u16()
-        )
+        wordless(status, &text(headers, body))
     } else {
-        format!("Error from server ({reason}): {}", answer.message)
+        format!("Error from server ({}): {}", answer.reason, answer.message)
     };
     let detail = match retry::asked(headers).filter(|pause| !pause.is_zero()) {
         Some(pause) => format!("{detail}; it asks to come back in {}s", pause.as_secs()),
         None => detail,
     };
     Failure { state, detail }
+}
+
+/// A refusal by somebody who does not speak for Kubernetes, a load balancer say, in client-go's words
+/// (apimachinery `NewGenericServerResponse`, 1.37).
+fn wordless(status: StatusCode, text: &str) -> String {
+    let (reason, message) = match status.as_u16() {
+        400 => (
+            "BadRequest",
+            "the server rejected our request for an unknown reason",
+        ),
+        403 => ("Forbidden", text),
+        404 => (
+            "NotFound",
+            "the server could not find the requested resource",
+        ),
+        405 => (
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        ),
+        406 if text == UNKNOWN || text.is_empty() => (
+            "NotAcceptable",
+            "the server was unable to respond with a content type that the client supports",
+        ),
+        406 => ("NotAcceptable", text),
+        409 => ("Conflict", "the server reported a conflict"),
+        415 => ("UnsupportedMediaType", text),
+        422 => ("Invalid", text),
+        429 => (
+            "TooManyRequests",
+            "the server has received too many requests and has asked us to try again later",
+        ),
+        503 => (
+            "ServiceUnavailable",
+            "the server is currently unable to handle the request",
+        ),
+        504 => (
+            "Timeout",
+            "the server was unable to return a response in the time allotted, but may still be processing the request",
+        ),
+        500..600 => {
+            return format!(
+                "Error from server (InternalError): an error on the server ({text:?}) has prevented the request from succeeding"
+            );
+        }
+        code => {
+            return format!(
+                "Error from server: the server responded with the status code {code} but did not return more information"
+            );
+        }
+    };
+    format!("Error from server ({reason}): {message}")
+}
+
+/// The beginning of an answer that is text.
+fn text(headers: &HeaderMap, body: &[u8]) -> String {
+    let kind = headers.get(http::header::CONTENT_TYPE);
+    let is_text = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/"));
+    if !is_text {
+        return UNKNOWN.to_owned();
+    }
+    let head = body.get(..MAX_TEXT).unwrap_or(body);
+    String::from_utf8_lossy(head).trim().to_owned()
 }
 
 #[cfg(test)]
@@ -263,7 +320,12 @@ mod tests {
             )
         );
         let bare = refusal(StatusCode::BAD_GATEWAY, &HeaderMap::new(), b"<html>");
-        assert_eq!(bare.state, State::Unreachable);
-        assert!(bare.detail.starts_with("Error from server (BadGateway)"));
+        assert_eq!(
+            (bare.state, bare.detail.as_str()),
+            (
+                State::Unreachable,
+                "Error from server (InternalError): an error on the server (\"unknown\") has prevented the request from succeeding"
+            )
+        );
     }
 }

@@ -222,7 +222,7 @@ fn a_busy_server_is_asked_again_a_few_times_and_no_longer_than_it_may_take() {
     assert_eq!(requests, 3);
 
     let (run, requests, ..) = asked(busy(600), &[]);
-    let sentence = "Error from server (TooManyRequests): the server answered 429 without a message; it asks to come back in 600s\n";
+    let sentence = "Error from server (TooManyRequests): the server has received too many requests and has asked us to try again later; it asks to come back in 600s\n";
     ends(&run, 1, sentence);
     assert_eq!(requests, 1, "nobody waits ten minutes");
 

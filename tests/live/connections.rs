@@ -8,7 +8,8 @@ use std::fs;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use testkit::fake_server::{FakeServer, Routes};
+use serde_json::json;
+use testkit::fake_server::{Answer, FakeServer, Reply, Routes};
 use testkit::{Authority, Cluster, Fault};
 
 use crate::both::{Conditions, Due};
@@ -16,6 +17,10 @@ use crate::machinery::Check;
 use crate::plugin::{kubectl, same};
 
 pub(crate) const CHECKS: &[(&str, Check)] = &[
+    (
+        "connections::answers_of_strangers_are_told_as_by_kubectl",
+        strangers,
+    ),
     (
         "connections::kubeconfigs_choose_as_for_kubectl",
         kubeconfigs,
@@ -487,6 +492,41 @@ fn in_a_pod(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
     )?;
     fs::remove_file(secrets.path().join("token"))?;
     run(&[host, port], &[], Due::Fails("no kubeconfig was found"))
+}
+
+/// What a load balancer or a gateway answers instead of the API server.
+fn strangers(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
+    const POD: &str = "/api/v1/namespaces/default/pods/absent";
+    let files = Files::new(cluster)?;
+    let group = json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []});
+    let pods = json!({"name": "pods", "singularName": "pod", "namespaced": true, "kind": "Pod", "verbs": ["get"]});
+    let resources = json!({"kind": "APIResourceList", "groupVersion": "v1", "resources": [pods]});
+    for status in [
+        400, 403, 404, 405, 406, 408, 409, 410, 413, 415, 418, 429, 500, 501, 502, 503, 504,
+    ] {
+        for kind in ["text/plain", "application/json"] {
+            let routes = Routes::new()
+                .get(
+                    "/api",
+                    Answer::json(&json!({"kind": "APIVersions", "versions": ["v1"]})),
+                )
+                .get("/apis", Answer::json(&group))
+                .get("/api/v1", Answer::json(&resources))
+                .get(POD, Reply::new(status, kind, "try \"later\"\n"));
+            let server = FakeServer::start(routes);
+            let fields = format!("server: '{}'", server.url());
+            let config = files.whole("config", &fields, "", "current-context: x")?;
+            let conditions = files.with(&config);
+            let get = conditions.run(cluster, &["get", "pod"])?;
+            let explain = conditions.run(cluster, &["nominate", "explain"])?;
+            // kubectl says in the end whom it asked for.
+            let due = get.stderr.replace(" (get pods absent)", "");
+            same(&(explain.code, &explain.stderr), &(Some(1), &due))
+                .map_err(|error| format!("{status} {kind}: {error}"))?;
+            same(&due.starts_with("Error from server"), &true)?;
+        }
+    }
+    Ok(())
 }
 
 /// Both refuse the same certificates, apart from what the TLS libraries do not agree on.
