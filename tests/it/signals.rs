@@ -36,10 +36,12 @@ fn start(server: &FakeServer, folder: &Path, more: &[&str]) -> Child {
 
 /// Sends a signal, as the shell does.
 pub(super) fn send(signal: &str, child: &Child) {
-    let sent = Command::new("kill")
-        .args([signal, &child.id().to_string()])
+    // The shell's own: a program of that name is not everywhere.
+    let kill = format!("kill {signal} {}", child.id());
+    let sent = Command::new("sh")
+        .args(["-c", &kill])
         .status()
-        .expect("there is a kill");
+        .expect("there is a shell");
     assert!(sent.success());
 }
 

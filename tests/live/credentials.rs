@@ -3,7 +3,10 @@
 
 use std::error::Error;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -23,6 +26,10 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
     (
         "connections::credential_plugins_run_as_for_kubectl",
         credential_plugins,
+    ),
+    (
+        "connections::a_plugin_may_ask_who_sits_at_the_terminal",
+        asks,
     ),
     (
         "connections::impersonation_is_that_of_kubectl",
@@ -185,6 +192,49 @@ fn credential_plugins(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
         .with(&config)
         .flags(&flags)
         .hold(cluster, Due::Works)?;
+    Ok(())
+}
+
+/// On a terminal a plugin may take longer than a request: it waits for a person. `script` makes one.
+fn asks(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
+    let files = Files::new(cluster)?;
+    let answer = json!({
+        "kind": "ExecCredential",
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "status": {"token": files.token}
+    });
+    let answer = files.write("sub/answer", &answer.to_string())?;
+    let ask = format!("sleep 1\nread name\ntest \"$name\" = alice && cat {answer}");
+    script(&files.path("sub/plugin"), &ask)?;
+    let user = "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, interactiveMode: Always}";
+    let config = files.config("config", user)?;
+    let plugin = Path::new(env!("CARGO_BIN_EXE_kubectl-nominate"));
+    for program in [
+        format!("{} get pod absent", cluster.kubectl().display()),
+        format!(
+            "{} explain absent --request-timeout 500ms",
+            plugin.display()
+        ),
+    ] {
+        let mut child = Command::new("script")
+            .args(["-qec", &program, "/dev/null"])
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", files.path(""))
+            .env("KUBECONFIG", &config)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut keyboard = child.stdin.take().ok_or("no standard input")?;
+        keyboard.write_all(b"alice\n")?;
+        let output = child.wait_with_output()?;
+        let screen = String::from_utf8(output.stdout)?;
+        same(
+            &screen.contains("(NotFound): pods \"absent\" not found"),
+            &true,
+        )
+        .map_err(|error| format!("{program}: {error}: {screen}"))?;
+    }
     Ok(())
 }
 
