@@ -3,7 +3,9 @@
 mod it {
     mod access;
     mod audited;
+    mod connections;
     mod coverage;
+    mod credentials;
     mod errors;
     mod layers;
     mod plugin;
@@ -14,4 +16,5 @@ mod it {
     #[expect(dead_code, reason = "the live trials read more of it")]
     mod rows;
     mod several;
+    mod signals;
 }

@@ -4,12 +4,18 @@
 
 mod access;
 pub(crate) mod audit;
+pub(crate) mod connect;
+pub(crate) mod credentials;
 pub(crate) mod decode;
 mod document;
+pub(crate) mod exec;
+mod failure;
 pub(crate) mod gather;
 pub(crate) mod kubeconfig;
 pub(crate) mod live;
 pub(crate) mod offline;
+pub(crate) mod proxy;
+mod retry;
 mod transport;
 
 use crate::model::coverage::{Coverage, Source, State};

@@ -20,8 +20,10 @@ use serde_json::Value;
 
 use crate::access;
 use crate::binaries::{Binaries, BuildError};
+use crate::certificates::Identity;
 use crate::client::{CEILING, Client, ClientError};
 use crate::component::{self, Minors, Plan};
+use crate::keys;
 use crate::supervisor::{Program, STATE, Signal, Supervisor, SupervisorError};
 
 /// How long between two looks at something that cannot be watched yet.
@@ -293,6 +295,34 @@ impl Cluster {
     /// The kubeconfig of `admin`, `viewer`, `pods-only`, `nobody` or `recommender`.
     pub fn kubeconfig(&self, user: &str) -> PathBuf {
         self.inside(&component::kubeconfig_file(user))
+    }
+
+    /// Client certificates of a user, one for each form that a private key may have; the form, then both as PEM.
+    pub fn client_identities(
+        &self,
+        user: &str,
+        folder: &Path,
+    ) -> Result<Vec<(&'static str, Identity)>, ClusterError> {
+        let binary = self.binaries.folder().join(component::CONTROLLER_MANAGER);
+        let rsa = keys::rsa_of_a_component(&binary, folder).map_err(|source| {
+            let (what, path) = ("have an RSA key made in", folder.to_owned());
+            ClusterError::File { what, path, source }
+        })?;
+        let mut identities = Vec::new();
+        for key in [keys::ec()?, keys::rsa(&rsa)?] {
+            let plan = self.plan.borrow();
+            let certificate = plan.client_certificate(user, None, &key.pair)?;
+            for (form, key) in key.forms {
+                let certificate = certificate.clone();
+                identities.push((form, Identity { certificate, key }));
+            }
+        }
+        Ok(identities)
+    }
+
+    /// The certificate of the authority that signed the server's, as a file.
+    pub fn authority(&self) -> PathBuf {
+        self.inside("pki/ca.crt")
     }
 
     /// The API server's audit log: writes to Pods with request and response, a line of JSON each.
