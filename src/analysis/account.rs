@@ -25,6 +25,10 @@ pub(super) struct Account {
 /// Follows the field through the log. Null where the log tells nothing of nominations.
 pub(super) fn of(story: &Story<'_>) -> Option<Account> {
     let pod = story.pod;
+    let writes = story.index.writes(pod);
+    if writes.is_empty() {
+        return None;
+    }
     let mut account = Account {
         nominations: Vec::new(),
         evidence: Vec::new(),
@@ -33,7 +37,7 @@ pub(super) fn of(story: &Story<'_>) -> Option<Account> {
     let mut current: Option<Nomination> = None;
     let mut gap = false;
     let mut last_version = None;
-    for write in story.index.writes(pod) {
+    for write in writes {
         let Sourced { value, .. } = write;
         if !value.is_accepted() {
             continue;
