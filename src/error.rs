@@ -28,7 +28,8 @@ Exit codes:
   2  usage: a wrong flag or argument
   3  a finding of severity error (with --fail-on)
   4  only warnings (with --fail-on=warning)
-  5  the verdict needs what could not be observed";
+  5  the verdict needs what could not be observed
+  130, 143  interrupted by SIGINT, ended by SIGTERM";
 }
 
 /// Kind of a failure. One match turns it into an exit code.
@@ -45,6 +46,8 @@ pub(crate) enum Kind {
     Internal,
     /// The reader of our output went away; not an error for anybody.
     BrokenPipe,
+    /// A signal ended the command with this exit code; who sent it needs not be told.
+    Interrupted(u8),
 }
 
 /// A failure that ends the command.
@@ -96,14 +99,17 @@ impl Error {
             | Kind::BadData
             | Kind::Internal => exit::FAILURE,
             Kind::BrokenPipe => exit::DONE,
+            Kind::Interrupted(code) => code,
         }
     }
 }
 
 impl Error {
-    /// Lines for stderr, not escaped: kubectl's own sentence for an answer of the server, `error: …` for the rest.
+    /// Lines for stderr, not escaped: kubectl's own sentence for an answer of the server, `error: …` for the rest, none
+    /// where nobody needs to be told.
     pub(crate) fn lines(&self) -> Vec<String> {
         let first = match self.kind {
+            Kind::BrokenPipe | Kind::Interrupted(_) => return Vec::new(),
             Kind::Configuration | Kind::Server | Kind::Unreachable => self.message.clone(),
             _ => format!("error: {}", self.message),
         };

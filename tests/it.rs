@@ -13,4 +13,5 @@ mod it {
     #[expect(dead_code, reason = "the live trials read more of it")]
     mod rows;
     mod several;
+    mod signals;
 }

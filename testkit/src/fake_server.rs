@@ -18,6 +18,9 @@ use serde_json::Value;
 /// The `Date` header unless a test sets another.
 pub const DATE: &str = "Mon, 30 Nov 2026 08:00:00 GMT";
 
+/// The longest wait for a request.
+const CEILING: Duration = Duration::from_mins(1);
+
 /// What the server does with a request.
 #[derive(Debug, Clone)]
 pub enum Answer {
@@ -189,6 +192,7 @@ impl FakeServer {
             routes,
             state: Mutex::default(),
             stopped: Condvar::new(),
+            arrived: Condvar::new(),
         });
         let accept = std::thread::Builder::new()
             .name("fake-apiserver".to_owned())
@@ -215,6 +219,14 @@ impl FakeServer {
     /// All requests up to now, in the order they arrived.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.state().requests.clone()
+    }
+
+    /// Waits until so many requests have arrived; false if they have not within a minute.
+    pub fn wait_for_requests(&self, count: usize) -> bool {
+        let state = self.shared.state();
+        let few = |state: &mut State| state.requests.len() < count;
+        let waited = self.shared.arrived.wait_timeout_while(state, CEILING, few);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
     /// Sets the `Date` header of what follows (as in [`DATE`]); without one no such header is sent.
@@ -277,6 +289,7 @@ struct Shared {
     routes: Routes,
     state: Mutex<State>,
     stopped: Condvar,
+    arrived: Condvar,
 }
 
 struct State {
@@ -337,6 +350,7 @@ impl Shared {
         };
         let answer = answer.unwrap_or_else(|| unmatched(request.path()));
         state.requests.push(request);
+        self.arrived.notify_all();
         answer
     }
 }

@@ -11,8 +11,9 @@ use crate::analysis::{access, explain};
 use crate::answer::nomination_explanation::{Severity, Verdict};
 use crate::answer::{access_report, nomination_explanation, nomination_explanation_list};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs, offline_error};
+use crate::cli::runtime::Runtime;
 use crate::env::Env;
-use crate::error::{Error, Kind, exit};
+use crate::error::{Error, exit};
 use crate::model::access::{Permission, Right};
 use crate::model::world::World;
 use crate::render::escape;
@@ -74,22 +75,17 @@ enum FailOn {
 pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
     // Parse.
     args.output.start_logging();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| {
-            Error::new(Kind::Internal, "the runtime cannot be started").because(&error)
-        })?;
+    let runtime = Runtime::start()?;
     if args.show_access {
-        return runtime.block_on(show_access(args, env));
+        return show_access(args, &runtime, env);
     }
-    let (origins, request) = runtime.block_on(open(args, env))?;
+    let (origins, request) = open(args, &runtime, env)?;
 
     // Gather.
     let mut world = World::default();
     runtime.block_on(gather(&mut world, &origins, |world| {
         explain::wants(world, &request)
-    }));
+    }))?;
 
     // Analyse.
     let Chosen {
@@ -145,14 +141,14 @@ fn say(line: &str, env: &mut Env) {
 }
 
 /// Asks for each right by a review of its own; nothing else is sent.
-async fn show_access(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
-    let (live, request) = connect(args, env).await?;
+fn show_access(args: &ExplainArgs, runtime: &Runtime, env: &mut Env) -> Result<u8, Error> {
+    let (live, request) = connect(args, runtime, env)?;
     let questions = access::questions(&request);
     let rights: Vec<Right> = questions
         .iter()
         .flat_map(|question| question.rights.clone())
         .collect();
-    let permissions: BTreeMap<Right, Permission> = live.review(&rights).await;
+    let permissions: BTreeMap<Right, Permission> = runtime.block_on(live.review(&rights))?;
 
     let generated_at = (env.now)();
     let answer = access::report(&questions, &permissions, live.source(), generated_at);
@@ -164,18 +160,22 @@ async fn show_access(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
     })
 }
 
-async fn connect(args: &ExplainArgs, env: &mut Env) -> Result<(Live, Request), Error> {
+fn connect(args: &ExplainArgs, runtime: &Runtime, env: &Env) -> Result<(Live, Request), Error> {
     let selection = args.selection.selection()?;
-    let live = args.connection.connect(env).await?;
+    let live = runtime.block_on(args.connection.connect(env))??;
     let request = args
         .selection
         .request(selection, Some(live.namespace()), live.context());
     Ok((live, request))
 }
 
-async fn open(args: &ExplainArgs, env: &mut Env) -> Result<(Vec<Origin>, Request), Error> {
+fn open(
+    args: &ExplainArgs,
+    runtime: &Runtime,
+    env: &mut Env,
+) -> Result<(Vec<Origin>, Request), Error> {
     if args.input.from.is_empty() {
-        let (live, request) = connect(args, env).await?;
+        let (live, request) = connect(args, runtime, env)?;
         return Ok((vec![Origin::Live(Box::new(live))], request));
     }
     let request = args
