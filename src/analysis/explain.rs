@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::select::{self, Request};
 use super::story::{self, Story, preemptions_for};
-use super::{room, verdict};
+use super::{deadline, room, verdict};
 use crate::answer::nomination_explanation::{NominationExplanation, PodSummary, Severity};
 use crate::answer::nomination_explanation_list::NominationExplanationList;
 use crate::answer::{API_VERSION, Header};
@@ -277,8 +277,12 @@ fn of_one(
     let story = Story::of(world, pod, header.now);
     header.coverage.extend(expired_history(&story));
     let verdict = verdict::judge(&story);
+    let settled = deadline::is_settled(&story, &verdict);
+    let holds_until = deadline::next(&story);
     let pod = &pod.value;
     NominationExplanation {
+        settled,
+        holds_until,
         pod: PodSummary {
             context: request.context.clone(),
             namespace: pod.name.namespace.clone(),

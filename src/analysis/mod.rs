@@ -3,6 +3,7 @@
 //! No client, no clock, no environment, nothing async. The order of facts never matters here.
 
 pub(crate) mod access;
+mod deadline;
 pub(crate) mod explain;
 mod message;
 mod nominations;

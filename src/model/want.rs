@@ -171,6 +171,15 @@ impl Want {
         }
     }
 
+    /// What a watch of it needs, in the order of [`Want::rights`]; empty where its changes are not followed: the version
+    /// does not change under a watch, and a workload's Pods are followed themselves.
+    pub(crate) fn watch_rights(&self) -> Vec<Right> {
+        match self {
+            Self::ServerVersion | Self::Workload(..) | Self::PodOfUid { .. } => Vec::new(),
+            _ => self.rights().into_iter().map(Right::watched).collect(),
+        }
+    }
+
     /// Why it is read.
     pub(crate) fn why(&self) -> &'static str {
         match self {

@@ -264,24 +264,49 @@ impl Live {
             let bytes = response.into_body().collect_bytes().await?.to_vec();
             Ok::<_, kube::Error>((status, clock, bytes))
         };
-        let outcome = match self.timeout {
-            Some(limit) => tokio::time::timeout(limit, exchange)
-                .await
-                .map_err(|_| Failure {
-                    state: State::Unreachable,
-                    detail: format!(
-                        "Unable to connect to the server: {} gave no answer within {}s",
-                        self.server,
-                        limit.as_secs_f64()
-                    ),
-                })?,
-            None => exchange.await,
-        };
-        let (status, clock, bytes) = outcome.map_err(|error| self.unreachable(&error))?;
+        let (status, clock, bytes) = self.in_time(exchange).await?;
         if status.is_success() {
             return Ok(Page { bytes, clock });
         }
         Err(refusal(status, &bytes))
+    }
+
+    /// Sends a request whose answer goes on and on; the time limit is for its beginning.
+    pub(super) async fn open(&self, request: Request<Body>) -> Result<Body, Failure> {
+        tracing::debug!(path = %request.uri(), "WATCH");
+        let response = self.in_time(self.client.send(request)).await?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response.into_body());
+        }
+        let bytes = self.in_time(response.into_body().collect_bytes()).await?;
+        Err(refusal(status, &bytes))
+    }
+
+    /// Does what is asked within the time limit.
+    async fn in_time<T>(
+        &self,
+        exchange: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, Failure> {
+        let Some(limit) = self.timeout else {
+            return exchange.await.map_err(|error| self.unreachable(&error));
+        };
+        match tokio::time::timeout(limit, exchange).await {
+            Ok(outcome) => outcome.map_err(|error| self.unreachable(&error)),
+            Err(_) => Err(Failure {
+                state: State::Unreachable,
+                detail: format!(
+                    "Unable to connect to the server: {} gave no answer within {}s",
+                    self.server,
+                    limit.as_secs_f64()
+                ),
+            }),
+        }
+    }
+
+    /// The time limit of a request.
+    pub(super) fn timeout(&self) -> Option<Duration> {
+        self.timeout
     }
 
     /// A failed connection in kubectl's words.
@@ -350,50 +375,75 @@ fn refusal(status: StatusCode, body: &[u8]) -> Failure {
 
 /// The request for a want by one of its rights.
 fn path(want: &Want, right: &Right) -> String {
+    let mut query = selectors(want, right);
+    // Without a limit the cache answers the Pods of a node from its index.
+    if right.verb == "list" && !matches!(want, Want::PodsOnNode(_)) {
+        query.push(format!("limit={PAGE}"));
+    }
+    place(right) + &joined(&query)
+}
+
+/// The request that follows a want by one of its rights to watch, from a version of it on if there is one.
+pub(super) fn watch_path(
+    want: &Want,
+    right: &Right,
+    version: Option<&str>,
+    seconds: u64,
+) -> String {
+    let mut query = selectors(want, right);
+    // The server takes a watch of this one field for one of the object, so that a right to the name is enough.
+    if let Some(name) = &right.name {
+        query.push(format!("fieldSelector=metadata.name%3D{}", encode(name)));
+    }
+    query.push("watch=true".to_owned());
+    query.push("allowWatchBookmarks=true".to_owned());
+    query.push(format!("timeoutSeconds={seconds}"));
+    query.extend(version.map(|version| format!("resourceVersion={}", encode(version))));
+    let all = Right {
+        name: None,
+        ..right.clone()
+    };
+    place(&all) + &joined(&query)
+}
+
+fn joined(query: &[String]) -> String {
+    if query.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", query.join("&"))
+    }
+}
+
+/// What the server is to select by.
+fn selectors(want: &Want, right: &Right) -> Vec<String> {
     let events = right.group == "events.k8s.io";
     let about = if events {
         "regarding"
     } else {
         "involvedObject"
     };
-    let query = match want {
+    let fields = match want {
         Want::Pod(_)
         | Want::Workload(..)
         | Want::Node(_)
         | Want::Claim(_)
-        | Want::ServerVersion => String::new(),
+        | Want::PodOfUid { .. }
+        | Want::ServerVersion => return Vec::new(),
         Want::Pods { labels, fields, .. } => {
             let of = |name: &str, selector: String| {
-                if selector.is_empty() {
-                    selector
-                } else {
-                    format!("{name}={}&", encode(&selector))
-                }
+                (!selector.is_empty()).then(|| format!("{name}={}", encode(&selector)))
             };
             let labels = of("labelSelector", labels.to_string());
             let fields = of("fieldSelector", fields.to_string());
-            format!("?{labels}{fields}limit={PAGE}")
+            return labels.into_iter().chain(fields).collect();
         }
-        Want::PodOfUid { .. } => format!("?limit={PAGE}"),
-        Want::EventsAboutPods { .. } => {
-            format!("?fieldSelector={about}.kind%3DPod&limit={PAGE}")
-        }
-        Want::EventsAbout { uid, .. } => {
-            format!(
-                "?fieldSelector={about}.uid%3D{}&limit={PAGE}",
-                encode(&uid.0)
-            )
-        }
-        Want::NominatedPods => {
-            format!("?fieldSelector=status.nominatedNodeName%21%3D&limit={PAGE}")
-        }
-        // Without a limit the cache answers from its index.
-        Want::PodsOnNode(name) => format!("?fieldSelector=spec.nodeName%3D{}", encode(name)),
-        Want::PreemptedEvents => {
-            format!("?fieldSelector=reason%3DPreempted%2C{about}.kind%3DPod&limit={PAGE}")
-        }
+        Want::EventsAboutPods { .. } => format!("{about}.kind=Pod"),
+        Want::EventsAbout { uid, .. } => format!("{about}.uid={}", uid.0),
+        Want::NominatedPods => "status.nominatedNodeName!=".to_owned(),
+        Want::PodsOnNode(name) => format!("spec.nodeName={name}"),
+        Want::PreemptedEvents => format!("reason=Preempted,{about}.kind=Pod"),
     };
-    place(right) + &query
+    vec![format!("fieldSelector={}", encode(&fields))]
 }
 
 /// Whether an object is what was asked for: the server cannot select by every question.
@@ -462,6 +512,11 @@ mod tests {
         assert_eq!(
             first(&Want::Node("ip-10-0-0-1.example".to_owned())),
             "/api/v1/nodes/ip-10-0-0-1.example"
+        );
+        let right = &hostile.watch_rights()[0];
+        assert_eq!(
+            watch_path(&hostile, right, Some("7&x"), 30),
+            "/api/v1/namespaces/%2E%2E/pods?fieldSelector=metadata.name%3Da%2Fstatus%3Fx%3D1%26y%23z&watch=true&allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion=7%26x"
         );
     }
 

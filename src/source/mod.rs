@@ -9,6 +9,7 @@ pub(crate) mod gather;
 pub(crate) mod kubeconfig;
 pub(crate) mod live;
 pub(crate) mod offline;
+pub(crate) mod watch;
 
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::Fact;

@@ -4,6 +4,8 @@
 //! imitate any logic of the real server. The words of its `Status` objects are those of Kubernetes 1.35 to 1.37:
 //! apimachinery `pkg/api/errors/errors.go`, apiserver `pkg/endpoints/handlers/responsewriters`, and real answers.
 
+mod watches;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -14,6 +16,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
+
+pub use watches::Feed;
 
 /// The `Date` header unless a test sets another.
 pub const DATE: &str = "Mon, 30 Nov 2026 08:00:00 GMT";
@@ -35,6 +39,8 @@ pub enum Answer {
     /// One answer a call; the last is repeated.
     Sequence(Vec<Self>),
     Delay(Duration, Box<Self>),
+    /// A watch that tells what [`FakeServer::feed`] gives, from the moment on at which it was opened.
+    Watch,
 }
 
 /// An HTTP response.
@@ -130,6 +136,14 @@ impl Routes {
         self.on("GET", target, answer)
     }
 
+    /// Adds an answer for watches of a path, or of a path with a selector (`PATH?fieldSelector=…`, as it is sent).
+    ///
+    /// Watches that have none are open and silent.
+    #[must_use]
+    pub fn watch(self, target: &str, answer: impl Into<Answer>) -> Self {
+        self.on(watches::WATCH, target, answer)
+    }
+
     fn find(&self, request: &Request) -> Option<(&(String, String), &Answer)> {
         let key = |target: &str| (request.method.clone(), target.to_owned());
         self.0
@@ -188,11 +202,15 @@ impl FakeServer {
         let address = listener
             .local_addr()
             .expect("a bound listener has an address");
-        let shared = Arc::new(Shared {
+        let state = State {
             routes,
-            state: Mutex::default(),
+            ..State::default()
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
             stopped: Condvar::new(),
             arrived: Condvar::new(),
+            fed: Condvar::new(),
         });
         let accept = std::thread::Builder::new()
             .name("fake-apiserver".to_owned())
@@ -227,6 +245,23 @@ impl FakeServer {
         let few = |state: &mut State| state.requests.len() < count;
         let waited = self.shared.arrived.wait_timeout_while(state, CEILING, few);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Waits until the requests are as wanted; false if they are not within a minute.
+    pub fn wait_until(&self, is_due: impl Fn(&[Request]) -> bool) -> bool {
+        let state = self.shared.state();
+        let not_yet = |state: &mut State| !is_due(&state.requests);
+        let waited = self
+            .shared
+            .arrived
+            .wait_timeout_while(state, CEILING, not_yet);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Answers otherwise from now on; see [`Routes::on`].
+    pub fn set(&self, method: &str, target: &str, answer: impl Into<Answer>) {
+        let key = (method.to_owned(), target.to_owned());
+        self.shared.state().routes.0.insert(key, answer.into());
     }
 
     /// Sets the `Date` header of what follows (as in [`DATE`]); without one no such header is sent.
@@ -277,6 +312,7 @@ impl Drop for FakeServer {
             }
         }
         self.shared.stopped.notify_all();
+        self.shared.fed.notify_all();
         // `accept` returns only with a connection; this one is the last.
         TcpStream::connect(self.address).ok();
         if let Some(accept) = self.accept.take() {
@@ -286,13 +322,15 @@ impl Drop for FakeServer {
 }
 
 struct Shared {
-    routes: Routes,
     state: Mutex<State>,
     stopped: Condvar,
     arrived: Condvar,
+    fed: Condvar,
 }
 
 struct State {
+    routes: Routes,
+    feeds: watches::Feeds,
     stop: bool,
     date: Option<String>,
     requests: Vec<Request>,
@@ -304,6 +342,8 @@ struct State {
 impl Default for State {
     fn default() -> Self {
         Self {
+            routes: Routes::default(),
+            feeds: watches::Feeds::default(),
             stop: false,
             date: Some(DATE.to_owned()),
             requests: Vec::new(),
@@ -339,14 +379,19 @@ impl Shared {
     /// Keeps a request and finds its answer.
     fn take(&self, request: Request) -> Answer {
         let mut state = self.state();
-        let answer = match self.routes.find(&request) {
+        let watch = watches::watched(&request);
+        let found = match &watch {
+            Some(watched) => state.routes.find(watched),
+            None => state.routes.find(&request),
+        };
+        let answer = match found.map(|(key, answer)| (key.clone(), answer.clone())) {
             Some((key, answer)) => {
-                let calls = state.calls.entry(key.clone()).or_default();
+                let calls = state.calls.entry(key).or_default();
                 let answer = answer.of_call(*calls);
                 *calls += 1;
                 answer
             }
-            None => None,
+            None => watch.map(|_| Answer::Watch),
         };
         let answer = answer.unwrap_or_else(|| unmatched(request.path()));
         state.requests.push(request);
@@ -397,6 +442,9 @@ fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
         let mut last = request
             .header("connection")
             .is_some_and(|value| value.eq_ignore_ascii_case("close"));
+        let watched = watches::watched(&request).unwrap_or_else(|| request.clone());
+        // Before the request counts as arrived: what is fed afterwards is told.
+        let position = shared.state().feeds.position();
         let mut answer = shared.take(request);
         while let Answer::Delay(time, inner) = answer {
             if !shared.wait(Some(time)) {
@@ -412,6 +460,10 @@ fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
             }
             Answer::Hang => {
                 shared.wait(None);
+                last = true;
+            }
+            Answer::Watch => {
+                watches::tell(stream, shared, &watched, position)?;
                 last = true;
             }
             Answer::Delay(..) | Answer::Sequence(_) => unreachable!("both were resolved above"),

@@ -1,0 +1,228 @@
+//! What a watch keeps from round to round, and its rounds of reads.
+//!
+//! A Pod is told of by the incarnation that was found first: one that is made anew under its name is another one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::Task;
+use super::page::Answer;
+use crate::analysis::explain;
+use crate::analysis::select::{self, Missing, Reason, Request, Target, Whereabouts};
+use crate::cli::nominate::explain::say;
+use crate::cli::nominate::selection::not_there;
+use crate::cli::runtime::Runtime;
+use crate::env::Env;
+use crate::error::{Error, Kind};
+use crate::model::coverage::State;
+use crate::model::fact::{Content, Fact};
+use crate::model::pod::{Pod, PodName, Uid};
+use crate::model::want::Want;
+use crate::model::world::{Sourced, World};
+use crate::source::Origin;
+use crate::source::gather::gather;
+use crate::source::watch::{Deadline, Pause, Watcher};
+
+/// Rounds in a row in which something is not answered that was before; then the answer is told without it.
+const PATIENCE: u32 = 3;
+
+/// What is to be kept from round to round; it does not grow with time.
+pub(super) struct Memory<'a> {
+    request: &'a Request,
+    /// The Pods that are told of, by the incarnation that was found.
+    pub(super) found: BTreeMap<Uid, PodName>,
+    /// Their last states.
+    last: BTreeMap<Uid, Fact>,
+    gone: BTreeSet<Uid>,
+    /// What the server does not answer, as far as that was accepted.
+    unreachable: BTreeSet<Want>,
+    rounds_without: u32,
+}
+
+/// What a round of reads gave.
+enum Look {
+    Seen(Box<World>),
+    /// The server is away, in its own or kubectl's words.
+    Away(String),
+}
+
+impl<'a> Memory<'a> {
+    pub(super) fn new(request: &'a Request) -> Self {
+        Self {
+            request,
+            found: BTreeMap::new(),
+            last: BTreeMap::new(),
+            gone: BTreeSet::new(),
+            unreachable: BTreeSet::new(),
+            rounds_without: 0,
+        }
+    }
+
+    fn found(&self) -> Request {
+        self.request.of_found(self.found.clone())
+    }
+
+    /// The Pods that are told of: those that were found, and those that match now.
+    fn pods<'w>(&self, world: &'w World) -> Vec<&'w Sourced<Pod>> {
+        let mut pods = select::choose(world, &self.found()).pods;
+        if self.request.is_open() || self.found.is_empty() {
+            let known: BTreeSet<&Uid> = pods.iter().map(|pod| &pod.value.uid).collect();
+            let new: Vec<_> = select::choose(world, self.request)
+                .pods
+                .into_iter()
+                .filter(|pod| !known.contains(&pod.value.uid))
+                .collect();
+            pods.extend(new);
+        }
+        pods
+    }
+
+    /// Keeps what a World shows of the Pods.
+    pub(super) fn learn(&mut self, world: &World) {
+        for pod in self.pods(world) {
+            let (uid, name) = (pod.value.uid.clone(), pod.value.name.clone());
+            let fact = Fact {
+                source: pod.source.clone(),
+                content: Content::Pod(Box::new(pod.value.clone())),
+            };
+            self.last.insert(uid.clone(), fact);
+            self.found.insert(uid, name);
+        }
+        self.unreachable = unreachable(world).collect();
+        self.rounds_without = 0;
+    }
+
+    /// Drops the Pods of an open selection that have gone and were told of as such.
+    pub(super) fn forget(&mut self, all_count: bool) {
+        if !self.request.is_open() || all_count {
+            return;
+        }
+        for uid in std::mem::take(&mut self.gone) {
+            self.found.remove(&uid);
+            self.last.remove(&uid);
+        }
+    }
+
+    pub(super) fn answer(&self, world: &World, generated_at: Timestamp) -> Answer {
+        let now = world.now().unwrap_or(generated_at);
+        let pods = self.pods(world);
+        match pods.as_slice() {
+            [pod] if self.request.is_single() => Answer::One(Box::new(explain::explain(
+                world,
+                self.request,
+                pod,
+                now,
+                generated_at,
+            ))),
+            pods => Answer::Many(explain::explain_all(
+                world,
+                self.request,
+                pods,
+                now,
+                generated_at,
+            )),
+        }
+    }
+
+    /// Looks until there is something to judge; none where the time is over before.
+    pub(super) fn next(
+        &mut self,
+        task: &Task<'_>,
+        watcher: &Watcher<'_>,
+        deadline: Deadline,
+        runtime: &Runtime,
+        env: &mut Env,
+    ) -> Result<Option<World>, Error> {
+        let mut pause = Pause::default();
+        let mut told = false;
+        loop {
+            if deadline.is_over() {
+                return Ok(None);
+            }
+            let look = deadline.keep(self.look(&task.origin, watcher));
+            match runtime.block_on(look)?.transpose()? {
+                None => return Ok(None),
+                Some(Look::Seen(world)) => {
+                    self.learn(&world);
+                    return Ok(Some(*world));
+                }
+                Some(Look::Away(why)) => {
+                    if !told {
+                        say(&format!("warning: {why}; trying again"), env);
+                        told = true;
+                    }
+                    runtime.block_on(deadline.keep(pause.wait()))?;
+                }
+            }
+        }
+    }
+
+    /// One round of reads: the Pods as they are now, and the last state of those that have gone.
+    async fn look(&mut self, origin: &Origin, watcher: &Watcher<'_>) -> Result<Look, Error> {
+        let origins = std::slice::from_ref(origin);
+        let found = self.found();
+        loop {
+            let mut world = World::default();
+            for uid in &self.gone {
+                let states = self.last.get(uid).into_iter().chain(watcher.state(uid));
+                states.for_each(|state| world.fold(state.clone()));
+                world.mark_gone(uid.clone());
+            }
+            let asked = if self.request.is_open() {
+                self.request
+            } else {
+                &found
+            };
+            gather(&mut world, origins, |world| explain::wants(world, asked)).await;
+            gather(&mut world, origins, |world| explain::wants(world, &found)).await;
+
+            let mut missing = select::choose(&world, asked).missing;
+            let known = self.gone.len();
+            for (uid, whereabouts) in select::vanished(&world, &self.found) {
+                match whereabouts {
+                    Whereabouts::Gone => {
+                        self.gone.insert(uid);
+                    }
+                    Whereabouts::Unread(want) => missing.push(Missing {
+                        target: self.found.get(&uid).map(|name| Target {
+                            workload: None,
+                            name: name.name.clone(),
+                        }),
+                        reason: Reason::NotFound(Some(want)),
+                    }),
+                }
+            }
+            if let Some(missing) = missing.first() {
+                let error = not_there(missing, &world, self.request);
+                return match error.kind {
+                    Kind::Unreachable => Ok(Look::Away(error.lines().join("; "))),
+                    _ => Err(error),
+                };
+            }
+            if self.gone.len() > known {
+                // Once more, in the knowledge that they need not be looked for.
+                continue;
+            }
+            if let Some(want) = unreachable(&world).find(|want| !self.unreachable.contains(want)) {
+                self.rounds_without += 1;
+                if self.rounds_without < PATIENCE {
+                    let subject = want.subject();
+                    let line = world.coverage().find(|line| line.subject == subject);
+                    let why = line.and_then(|line| line.detail.clone());
+                    return Ok(Look::Away(why.unwrap_or(subject)));
+                }
+            }
+            watcher.coverage().for_each(|line| world.add_coverage(line));
+            return Ok(Look::Seen(Box::new(world)));
+        }
+    }
+}
+
+/// What the server was asked for and did not answer.
+fn unreachable(world: &World) -> impl Iterator<Item = Want> {
+    world
+        .answered()
+        .filter(|want| world.state_of(want) == Some(State::Unreachable))
+        .cloned()
+}
