@@ -14,4 +14,5 @@ mod it {
     mod rows;
     mod several;
     mod signals;
+    mod watch;
 }
