@@ -24,6 +24,8 @@ mod moments;
 mod plugin;
 #[path = "live/rows.rs"]
 mod rows;
+#[path = "live/watch.rs"]
+mod watch;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -48,7 +50,8 @@ fn main() -> ExitCode {
     let mut add = |name: String, run: Run| trials.push(trial(name, unavailable.clone(), run));
     // The trials of a cluster stand together, so that one cluster at a time is enough.
     for minor in testkit::minors() {
-        for (name, check) in machinery::CHECKS.iter().chain(plugin::CHECKS) {
+        let checks = machinery::CHECKS.iter().chain(plugin::CHECKS);
+        for (name, check) in checks.chain(watch::CHECKS) {
             let (clusters, kind) = (Arc::clone(&clusters), Kind::Plain(minor.clone()));
             let run = move || clusters.with(&kind, check);
             add(format!("{minor}::{name}"), Box::new(run));

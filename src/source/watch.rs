@@ -50,6 +50,9 @@ const WATCH: Duration = Duration::from_mins(5);
 /// How much later than the server the client ends a watch on which nothing comes.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// After this time a watch that was refused is asked for once more: rights come and go.
+const REFUSED: Duration = Duration::from_mins(1);
+
 /// More watches than an answer for some Pods needs.
 const MAX_WATCHES: usize = 48;
 
@@ -126,7 +129,7 @@ enum Told {
 pub(crate) struct Watcher<'l> {
     live: &'l Live,
     watches: BTreeMap<Want, Pin<Box<dyn Stream<Item = News> + 'l>>>,
-    refused: BTreeMap<Want, Failure>,
+    refused: BTreeMap<Want, (Failure, Instant)>,
     /// The Pods whose last state it keeps, as far as a watch has shown them.
     states: BTreeMap<Uid, Option<Fact>>,
     together: Duration,
@@ -157,7 +160,8 @@ impl<'l> Watcher<'l> {
             .filter(|want| !want.watch_rights().is_empty())
             .collect();
         self.watches.retain(|want, _| wants.contains(want));
-        self.refused.retain(|want, _| wants.contains(want));
+        self.refused
+            .retain(|want, (_, since)| wants.contains(want) && since.elapsed() < REFUSED);
         for want in wants {
             if self.watches.contains_key(want) || self.refused.contains_key(want) {
                 continue;
@@ -173,7 +177,7 @@ impl<'l> Watcher<'l> {
                     state: State::Partial,
                     detail: format!("more than {MAX_WATCHES} watches would be needed"),
                 };
-                self.refused.insert(want.clone(), failure);
+                self.refused.insert(want.clone(), (failure, Instant::now()));
             }
         }
         let mut states = std::mem::take(&mut self.states);
@@ -217,7 +221,7 @@ impl<'l> Watcher<'l> {
 
     /// What is looked for again and again, since it cannot be watched.
     pub(crate) fn coverage(&self) -> impl Iterator<Item = Coverage> {
-        self.refused.iter().map(|(want, failure)| Coverage {
+        self.refused.iter().map(|(want, (failure, _))| Coverage {
             source: self.live.source().name,
             subject: format!("changes of {}", want.subject()),
             state: failure.state,
@@ -245,7 +249,7 @@ impl<'l> Watcher<'l> {
             }
             News::Refused(failure) => {
                 self.watches.remove(&want);
-                self.refused.insert(want, failure);
+                self.refused.insert(want, (failure, Instant::now()));
             }
         }
     }
@@ -360,6 +364,7 @@ impl<'l> Watch<'l> {
             }
             Err(failure) => match failure.state {
                 State::Expired => {
+                    tracing::debug!(why = failure.detail, "a watch begins anew");
                     self.version = None;
                     self.pause.wait().await;
                     None

@@ -24,8 +24,10 @@ use crate::source::Origin;
 use crate::source::gather::gather;
 use crate::source::watch::{Deadline, Pause, Watcher};
 
-/// Rounds in a row in which something is not answered that was before; then the answer is told without it.
-const PATIENCE: u32 = 3;
+/// Rounds in a row, some seconds together, in which something is refused or not answered that was given before.
+///
+/// An API server that has just started refuses everything until it has read the roles (observed on 1.37.2).
+const PATIENCE: u32 = 7;
 
 /// What is to be kept from round to round; it does not grow with time.
 pub(super) struct Memory<'a> {
@@ -35,8 +37,9 @@ pub(super) struct Memory<'a> {
     /// Their last states.
     last: BTreeMap<Uid, Fact>,
     gone: BTreeSet<Uid>,
-    /// What the server does not answer, as far as that was accepted.
-    unreachable: BTreeSet<Want>,
+    /// What the server did not give in the last round that was judged.
+    withheld: BTreeSet<Want>,
+    /// Rounds in a row in which an answering server gave less than that.
     rounds_without: u32,
 }
 
@@ -54,7 +57,7 @@ impl<'a> Memory<'a> {
             found: BTreeMap::new(),
             last: BTreeMap::new(),
             gone: BTreeSet::new(),
-            unreachable: BTreeSet::new(),
+            withheld: BTreeSet::new(),
             rounds_without: 0,
         }
     }
@@ -89,7 +92,7 @@ impl<'a> Memory<'a> {
             self.last.insert(uid.clone(), fact);
             self.found.insert(uid, name);
         }
-        self.unreachable = unreachable(world).collect();
+        self.withheld = withheld(world).collect();
         self.rounds_without = 0;
     }
 
@@ -158,6 +161,11 @@ impl<'a> Memory<'a> {
         }
     }
 
+    fn is_out_of_patience(&mut self) -> bool {
+        self.rounds_without += 1;
+        self.rounds_without >= PATIENCE
+    }
+
     /// One round of reads: the Pods as they are now, and the last state of those that have gone.
     async fn look(&mut self, origin: &Origin, watcher: &Watcher<'_>) -> Result<Look, Error> {
         let origins = std::slice::from_ref(origin);
@@ -195,23 +203,26 @@ impl<'a> Memory<'a> {
             }
             if let Some(missing) = missing.first() {
                 let error = not_there(missing, &world, self.request);
-                return match error.kind {
-                    Kind::Unreachable => Ok(Look::Away(error.lines().join("; "))),
-                    _ => Err(error),
-                };
+                if error.kind == Kind::Unreachable {
+                    self.rounds_without = 0;
+                } else if self.is_out_of_patience() {
+                    return Err(error);
+                }
+                let why = error.lines().join("; ");
+                return Ok(Look::Away(why.trim_start_matches("error: ").to_owned()));
             }
             if self.gone.len() > known {
                 // Once more, in the knowledge that they need not be looked for.
                 continue;
             }
-            if let Some(want) = unreachable(&world).find(|want| !self.unreachable.contains(want)) {
-                self.rounds_without += 1;
-                if self.rounds_without < PATIENCE {
-                    let subject = want.subject();
-                    let line = world.coverage().find(|line| line.subject == subject);
-                    let why = line.and_then(|line| line.detail.clone());
-                    return Ok(Look::Away(why.unwrap_or(subject)));
-                }
+            let new = withheld(&world).find(|want| !self.withheld.contains(want));
+            if let Some(want) = new
+                && !self.is_out_of_patience()
+            {
+                let subject = want.subject();
+                let line = world.coverage().find(|line| line.subject == subject);
+                let why = line.and_then(|line| line.detail.clone());
+                return Ok(Look::Away(why.unwrap_or(subject)));
             }
             watcher.coverage().for_each(|line| world.add_coverage(line));
             return Ok(Look::Seen(Box::new(world)));
@@ -219,10 +230,11 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// What the server was asked for and did not answer.
-fn unreachable(world: &World) -> impl Iterator<Item = Want> {
+/// What the server was asked for and did not give.
+fn withheld(world: &World) -> impl Iterator<Item = Want> {
+    let states = [Some(State::Unreachable), Some(State::Denied)];
     world
         .answered()
-        .filter(|want| world.state_of(want) == Some(State::Unreachable))
+        .filter(move |want| states.contains(&world.state_of(want)))
         .cloned()
 }
