@@ -307,6 +307,31 @@ fn a_victim_becomes_overdue_by_time_alone() {
 }
 
 #[test]
+fn nobody_is_told_that_its_reader_went_away() {
+    let (server, folder) = serve(routes(pod(At::Nominated)));
+    let kubeconfig = server.kubeconfig(folder.path());
+    let kubeconfig = kubeconfig.to_str().expect("the path is UTF-8");
+    let mut child = command(
+        BINARY,
+        &["explain", "web", "-w", "--kubeconfig", kubeconfig],
+    )
+    .stdin(Stdio::null())
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .expect("the binary was built by this test run");
+    let mut first = String::new();
+    let stdout = child.stdout.take().expect("it was asked for");
+    BufReader::new(stdout)
+        .read_line(&mut first)
+        .expect("a line");
+    settle(&server);
+    changed(&server, At::Bound);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}
+
+#[test]
 fn the_wait_ends_with_the_verdict() {
     let (server, folder) = serve(routes(pod(At::Nominated)));
     let going = start(&server, &folder, &["web", "--for=verdict=moved,honoured"]);

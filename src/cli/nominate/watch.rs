@@ -168,6 +168,8 @@ pub(super) fn run(task: &Task<'_>, runtime: &Runtime, env: &mut Env) -> Result<u
             say(&nothing(task.request), env);
         }
     }
+    // A list that broke off: there may be others than those that are told of.
+    let unsure = chosen.uncertain.then_some(exit::INCOMPLETE);
     memory.learn(&world);
     let counted: BTreeSet<Uid> = memory.found.keys().cloned().collect();
 
@@ -189,8 +191,8 @@ pub(super) fn run(task: &Task<'_>, runtime: &Runtime, env: &mut Env) -> Result<u
         // Wait.
         if let Some(code) = end {
             page.show_whole(&answer, task.output, env)?;
-            task.say_why(items, code, env);
-            return Ok(code);
+            task.say_why(items, &counted, env);
+            return Ok(exit::first(unsure.into_iter().chain([code])));
         }
         if !deadline.is_over() {
             watcher.follow(world.answered(), memory.found.keys());
@@ -251,19 +253,13 @@ impl Task<'_> {
         (!codes.is_empty()).then(|| exit::first(codes))
     }
 
-    /// Says which verdict was final instead of the one that was waited for.
-    fn say_why(&self, items: &[NominationExplanation], code: u8, env: &mut Env) {
-        let Some(awaited) = self.args.awaited.as_ref().filter(|_| code != exit::DONE) else {
-            return;
-        };
-        for item in items
-            .iter()
-            .filter(|item| item.settled && !awaited.has(item))
-        {
+    /// Says which verdicts are final instead of the one that was waited for.
+    fn say_why(&self, items: &[NominationExplanation], counted: &BTreeSet<Uid>, env: &mut Env) {
+        for (awaited, item) in self.unmet(items, counted).filter(|(_, item)| item.settled) {
             let line = format!(
-                "error: waited for {} on pods/{}, and {:?} is final",
+                "error: waited for {} on {}, and {:?} is final",
                 awaited.words(),
-                item.pod.name,
+                self.name(item),
                 item.verdict.kind
             );
             say(&line, env);
@@ -276,28 +272,47 @@ impl Task<'_> {
         counted: &BTreeSet<Uid>,
         env: &mut Env,
     ) {
-        let counts = |item: &&NominationExplanation| counted.contains(&Uid(item.pod.uid.clone()));
-        let Some(awaited) = &self.args.awaited else {
-            let open = items.iter().filter(|item| !item.settled);
-            let names: Vec<String> = open.map(|item| format!("pods/{}", item.pod.name)).collect();
-            let line = format!("error: timed out watching {}", names.join(", "));
-            return say(line.trim_end(), env);
-        };
-        for item in items
-            .iter()
-            .filter(counts)
-            .filter(|item| !awaited.has(item))
-        {
+        for (awaited, item) in self.unmet(items, counted) {
             let mut line = format!(
-                "error: timed out waiting for {} on pods/{}",
+                "error: timed out waiting for {} on {}",
                 awaited.words(),
-                item.pod.name
+                self.name(item)
             );
             if awaited.0.contains(&item.verdict.kind) {
                 line.push_str(", which no kubelet has taken up yet");
             }
             say(&line, env);
         }
+        if self.args.awaited.is_none() {
+            let open = items.iter().filter(|item| !item.settled);
+            let names: Vec<String> = open.map(|item| self.name(item)).collect();
+            let line = format!("error: timed out watching {}", names.join(", "));
+            say(line.trim_end(), env);
+        }
+    }
+
+    /// The Pods that do not have what is waited for.
+    fn unmet<'i>(
+        &self,
+        items: &'i [NominationExplanation],
+        counted: &BTreeSet<Uid>,
+    ) -> impl Iterator<Item = (&Awaited, &'i NominationExplanation)> {
+        let counts = |item: &NominationExplanation| counted.contains(&Uid(item.pod.uid.clone()));
+        self.args.awaited.iter().flat_map(move |awaited| {
+            items
+                .iter()
+                .filter(move |item| counts(item) && !awaited.has(item))
+                .map(move |item| (awaited, item))
+        })
+    }
+
+    /// A Pod in kubectl's words.
+    fn name(&self, item: &NominationExplanation) -> String {
+        let namespace = match self.request.namespace {
+            Some(_) => String::new(),
+            None => format!(" -n {}", item.pod.namespace),
+        };
+        format!("pods/{}{namespace}", item.pod.name)
     }
 }
 
