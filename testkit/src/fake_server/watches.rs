@@ -120,3 +120,69 @@ pub(super) fn tell(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+
+    use super::super::{Answer, Routes, refusals};
+    use super::*;
+
+    const PODS: &str = "/api/v1/pods";
+
+    /// Opens a watch and gives what it tells, when the request has arrived.
+    fn open(server: &FakeServer, query: &str) -> BufReader<TcpStream> {
+        let arrived = server.requests().len() + 1;
+        let mut stream = TcpStream::connect(server.address()).expect("the server listens");
+        write!(
+            stream,
+            "GET {PODS}?{query}watch=true HTTP/1.1\r\nHost: x\r\n\r\n"
+        )
+        .expect("the server reads");
+        assert!(server.wait_for_requests(arrived));
+        BufReader::new(stream)
+    }
+
+    /// The rest of an answer, after its head.
+    fn rest(stream: BufReader<TcpStream>) -> Vec<String> {
+        let lines = stream.lines().map_while(Result::ok);
+        lines.skip_while(|line| !line.is_empty()).skip(1).collect()
+    }
+
+    #[test]
+    fn a_watch_tells_what_is_fed_after_it_was_opened_and_for_its_selector() {
+        let server = FakeServer::start(Routes::new());
+        server.feed(PODS, Feed::Raw(b"before".to_vec()));
+        let one = open(&server, "fieldSelector=a&");
+        let other = open(&server, "fieldSelector=b&");
+        server.feed(
+            &format!("{PODS}?fieldSelector=a"),
+            Feed::Raw(b"one".to_vec()),
+        );
+        server.feed(PODS, Feed::Raw(b"both".to_vec()));
+        server.feed("/api/v1/nodes", Feed::Raw(b"none".to_vec()));
+        server.feed(PODS, Feed::Close);
+        assert_eq!(rest(one), ["3", "one", "4", "both", "0", ""]);
+        assert_eq!(rest(other), ["4", "both", "0", ""]);
+    }
+
+    #[test]
+    fn a_watch_may_break_or_be_refused_or_end_with_the_server() {
+        let refused = refusals::unavailable();
+        let routes = Routes::new().watch(
+            PODS,
+            Answer::Sequence(vec![Answer::Watch, refused, Answer::Watch]),
+        );
+        let server = FakeServer::start(routes.get(PODS, Answer::text("a list")));
+        let broken = open(&server, "");
+        server.feed(PODS, Feed::Break);
+        assert_eq!(rest(broken), [""; 0], "no last chunk");
+        let mut refused = open(&server, "");
+        let mut head = String::new();
+        refused.read_line(&mut head).expect("a line");
+        assert_eq!(head, "HTTP/1.1 503 Service Unavailable\r\n");
+        let open = open(&server, "");
+        drop(server);
+        assert_eq!(rest(open), [""; 0]);
+    }
+}
