@@ -8,10 +8,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use futures_util::stream::{self, Stream, StreamExt};
 use http::Request;
 use http_body_util::BodyExt;
@@ -132,6 +133,8 @@ pub(crate) struct Watcher<'l> {
     refused: BTreeMap<Want, (Failure, Instant)>,
     /// The Pods whose last state it keeps, as far as a watch has shown them.
     states: BTreeMap<Uid, Option<Fact>>,
+    /// Something came that nobody was told of.
+    untold: bool,
     together: Duration,
 }
 
@@ -146,6 +149,7 @@ impl<'l> Watcher<'l> {
             watches: BTreeMap::new(),
             refused: BTreeMap::new(),
             states: BTreeMap::new(),
+            untold: false,
             together: TOGETHER,
         })
     }
@@ -193,7 +197,7 @@ impl<'l> Watcher<'l> {
         let poll = (!self.refused.is_empty()).then_some(POLL);
         let deadline = Deadline::after(limit.into_iter().chain(poll).min());
         let began = Instant::now();
-        if deadline.keep(self.news()).await.is_none() {
+        if !self.untold && deadline.keep(self.news()).await.is_none() {
             return;
         }
         let busy = fruitless && began.elapsed() < BUSY;
@@ -212,11 +216,28 @@ impl<'l> Watcher<'l> {
         };
         // It has no end of its own.
         let _: Option<()> = Deadline::after(Some(together)).keep(more).await;
+        self.untold = false;
     }
 
-    /// The last state of a Pod as a watch showed it.
-    pub(crate) fn state(&self, uid: &Uid) -> Option<&Fact> {
-        self.states.get(uid)?.as_ref()
+    /// Does something, and takes in what comes meanwhile: with HTTP/2 all share a connection, and what lies there unread
+    /// would hold up the rest.
+    pub(crate) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let news = async {
+            loop {
+                self.news().await;
+                self.untold = true;
+            }
+        };
+        match select(pin!(work), pin!(news)).await {
+            Either::Left((done, _)) => done,
+            Either::Right((never, _)) => never,
+        }
+    }
+
+    /// The last states of Pods, as far as a watch showed them since they were taken the last time.
+    pub(crate) fn take_states(&mut self) -> impl Iterator<Item = (Uid, Fact)> {
+        let states = self.states.iter_mut();
+        states.filter_map(|(uid, state)| Some((uid.clone(), state.take()?)))
     }
 
     /// What is looked for again and again, since it cannot be watched.

@@ -202,7 +202,7 @@ pub(super) fn run(task: &Task<'_>, runtime: &Runtime, env: &mut Env) -> Result<u
         }
 
         // Gather.
-        let Some(next) = memory.next(task, &watcher, deadline, runtime, env)? else {
+        let Some(next) = memory.next(task, &mut watcher, deadline, runtime, env)? else {
             page.show_whole(&answer, task.output, env)?;
             task.say_timed_out(items, &counted, env);
             return Ok(exit::TIMED_OUT);

@@ -15,7 +15,7 @@ use crate::cli::nominate::selection::not_there;
 use crate::cli::runtime::Runtime;
 use crate::env::Env;
 use crate::error::{Error, Kind};
-use crate::model::coverage::State;
+use crate::model::coverage::{Coverage, State};
 use crate::model::fact::{Content, Fact};
 use crate::model::pod::{Pod, PodName, Uid};
 use crate::model::want::Want;
@@ -46,6 +46,8 @@ pub(super) struct Memory<'a> {
 /// What a round of reads gave.
 enum Look {
     Seen(Box<World>),
+    /// Some Pods have gone that were not known to have. The next look need not look for them.
+    Lost,
     /// The server is away, in its own or kubectl's words.
     Away(String),
 }
@@ -89,11 +91,23 @@ impl<'a> Memory<'a> {
                 source: pod.source.clone(),
                 content: Content::Pod(Box::new(pod.value.clone())),
             };
-            self.last.insert(uid.clone(), fact);
-            self.found.insert(uid, name);
+            self.found.insert(uid.clone(), name);
+            self.keep(uid, fact);
         }
         self.withheld = withheld(world).collect();
         self.rounds_without = 0;
+    }
+
+    /// Keeps the state of a Pod, unless a later one is known.
+    fn keep(&mut self, uid: Uid, fact: Fact) {
+        let version = |fact: &Fact| match &fact.content {
+            Content::Pod(pod) => pod.resource_version,
+            _ => None,
+        };
+        let known = self.last.get(&uid);
+        if known.is_none_or(|known| version(known) <= version(&fact)) {
+            self.last.insert(uid, fact);
+        }
     }
 
     /// Drops the Pods of an open selection that have gone and were told of as such.
@@ -132,7 +146,7 @@ impl<'a> Memory<'a> {
     pub(super) fn next(
         &mut self,
         task: &Task<'_>,
-        watcher: &Watcher<'_>,
+        watcher: &mut Watcher<'_>,
         deadline: Deadline,
         runtime: &Runtime,
         env: &mut Env,
@@ -143,9 +157,15 @@ impl<'a> Memory<'a> {
             if deadline.is_over() {
                 return Ok(None);
             }
-            let look = deadline.keep(self.look(&task.origin, watcher));
+            for (uid, fact) in watcher.take_states() {
+                self.keep(uid, fact);
+            }
+            let unwatched: Vec<Coverage> = watcher.coverage().collect();
+            let look = self.look(&task.origin, unwatched);
+            let look = deadline.keep(watcher.meanwhile(look));
             match runtime.block_on(look)?.transpose()? {
                 None => return Ok(None),
+                Some(Look::Lost) => {}
                 Some(Look::Seen(world)) => {
                     self.learn(&world);
                     return Ok(Some(*world));
@@ -167,66 +187,66 @@ impl<'a> Memory<'a> {
     }
 
     /// One round of reads: the Pods as they are now, and the last state of those that have gone.
-    async fn look(&mut self, origin: &Origin, watcher: &Watcher<'_>) -> Result<Look, Error> {
+    async fn look(&mut self, origin: &Origin, unwatched: Vec<Coverage>) -> Result<Look, Error> {
         let origins = std::slice::from_ref(origin);
         let found = self.found();
-        loop {
-            let mut world = World::default();
-            for uid in &self.gone {
-                let states = self.last.get(uid).into_iter().chain(watcher.state(uid));
-                states.for_each(|state| world.fold(state.clone()));
-                world.mark_gone(uid.clone());
+        let mut world = World::default();
+        for uid in &self.gone {
+            if let Some(state) = self.last.get(uid) {
+                world.fold(state.clone());
             }
-            let asked = if self.request.is_open() {
-                self.request
-            } else {
-                &found
-            };
-            gather(&mut world, origins, |world| explain::wants(world, asked)).await;
-            gather(&mut world, origins, |world| explain::wants(world, &found)).await;
-
-            let mut missing = select::choose(&world, asked).missing;
-            let known = self.gone.len();
-            for (uid, whereabouts) in select::vanished(&world, &self.found) {
-                match whereabouts {
-                    Whereabouts::Gone => {
-                        self.gone.insert(uid);
-                    }
-                    Whereabouts::Unread(want) => missing.push(Missing {
-                        target: self.found.get(&uid).map(|name| Target {
-                            workload: None,
-                            name: name.name.clone(),
-                        }),
-                        reason: Reason::NotFound(Some(want)),
-                    }),
-                }
-            }
-            if let Some(missing) = missing.first() {
-                let error = not_there(missing, &world, self.request);
-                if error.kind == Kind::Unreachable {
-                    self.rounds_without = 0;
-                } else if self.is_out_of_patience() {
-                    return Err(error);
-                }
-                let why = error.lines().join("; ");
-                return Ok(Look::Away(why.trim_start_matches("error: ").to_owned()));
-            }
-            if self.gone.len() > known {
-                // Once more, in the knowledge that they need not be looked for.
-                continue;
-            }
-            let new = withheld(&world).find(|want| !self.withheld.contains(want));
-            if let Some(want) = new
-                && !self.is_out_of_patience()
-            {
-                let subject = want.subject();
-                let line = world.coverage().find(|line| line.subject == subject);
-                let why = line.and_then(|line| line.detail.clone());
-                return Ok(Look::Away(why.unwrap_or(subject)));
-            }
-            watcher.coverage().for_each(|line| world.add_coverage(line));
-            return Ok(Look::Seen(Box::new(world)));
+            world.mark_gone(uid.clone());
         }
+        let asked = if self.request.is_open() {
+            self.request
+        } else {
+            &found
+        };
+        gather(&mut world, origins, |world| explain::wants(world, asked)).await;
+        gather(&mut world, origins, |world| explain::wants(world, &found)).await;
+
+        let mut missing = select::choose(&world, asked).missing;
+        let known = self.gone.len();
+        for (uid, whereabouts) in select::vanished(&world, &self.found) {
+            match whereabouts {
+                Whereabouts::Gone => {
+                    self.gone.insert(uid);
+                }
+                Whereabouts::Unread(want) => missing.push(Missing {
+                    target: self.found.get(&uid).map(|name| Target {
+                        workload: None,
+                        name: name.name.clone(),
+                    }),
+                    reason: Reason::NotFound(Some(want)),
+                }),
+            }
+        }
+        if let Some(missing) = missing.first() {
+            let error = not_there(missing, &world, self.request);
+            if error.kind == Kind::Unreachable {
+                self.rounds_without = 0;
+            } else if self.is_out_of_patience() {
+                return Err(error);
+            }
+            let why = error.lines().join("; ");
+            return Ok(Look::Away(why.trim_start_matches("error: ").to_owned()));
+        }
+        if self.gone.len() > known {
+            return Ok(Look::Lost);
+        }
+        let new = withheld(&world).find(|want| !self.withheld.contains(want));
+        if let Some(want) = new
+            && !self.is_out_of_patience()
+        {
+            let subject = want.subject();
+            let line = world.coverage().find(|line| line.subject == subject);
+            let why = line.and_then(|line| line.detail.clone());
+            return Ok(Look::Away(why.unwrap_or(subject)));
+        }
+        for line in unwatched {
+            world.add_coverage(line);
+        }
+        Ok(Look::Seen(Box::new(world)))
     }
 }
 
