@@ -41,4 +41,4 @@ control-planes:
 # Plays every scenario on every minor and writes what the servers answered to tests/recorded/.
 record: control-planes
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- scenario
-	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- gang
+	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- gates

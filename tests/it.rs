@@ -2,7 +2,9 @@
 
 mod it {
     mod access;
+    mod connections;
     mod coverage;
+    mod credentials;
     mod errors;
     mod layers;
     mod plugin;

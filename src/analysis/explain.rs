@@ -1,12 +1,14 @@
 //! `nominate explain`: what to read for each Pod, and the explanation of what was read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::index::Index;
+use super::room::reserved_nodes;
 use super::select::{self, Request};
-use super::story::{self, Story, preemptions_for};
-use super::{deadline, room, verdict};
+use super::story::{self, Story};
+use super::{deadline, verdict};
 use crate::answer::nomination_explanation::{NominationExplanation, PodSummary, Severity};
 use crate::answer::nomination_explanation_list::NominationExplanationList;
 use crate::answer::{API_VERSION, Header};
@@ -28,6 +30,9 @@ const MAX_CLAIMS: usize = 8;
 /// Nodes whose reserved room is looked into: one is enough to explain, and each costs two requests.
 const MAX_RESERVED_NODES: usize = 3;
 
+/// Victims of a group that are read one by one.
+const MAX_VICTIMS_ELSEWHERE: usize = 8;
+
 /// More Pods than this share one list of events.
 const FEW: usize = 3;
 
@@ -35,10 +40,13 @@ const FEW: usize = 3;
 pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
     let mut wants = select::wants(world, request);
     let pods = select::choose(world, request).pods;
+    let index = Index::of(world);
     for pod in &pods {
-        wants.extend(wants_of(world, &pod.value));
+        wants.extend(wants_of(&index, &pod.value));
     }
-    if pods.len() > FEW {
+    if pods.len() <= FEW {
+        wants.extend(pods.iter().map(|pod| Want::events_about(&pod.value)));
+    } else {
         wants.retain(|want| !matches!(want, Want::EventsAbout { .. }));
         wants.insert(Want::EventsAboutPods {
             namespace: request.namespace.clone(),
@@ -47,9 +55,10 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
     wants
 }
 
-/// What one Pod's explanation rests on, beside the Pod itself.
-fn wants_of(world: &World, pod: &Pod) -> BTreeSet<Want> {
-    let mut wants = BTreeSet::from([Want::events_about(pod)]);
+/// What one Pod's explanation rests on, beside the Pod itself and its events.
+fn wants_of(index: &Index<'_>, pod: &Pod) -> BTreeSet<Want> {
+    let world = index.world;
+    let mut wants = BTreeSet::new();
     let nominated_before = pod
         .managed_fields
         .iter()
@@ -91,6 +100,7 @@ fn wants_of(world: &World, pod: &Pod) -> BTreeSet<Want> {
             if pod.gates.is_empty() {
                 wants.insert(Want::PodsOnNode(node.clone()));
                 wants.insert(Want::PreemptedEvents);
+                wants.extend(victims_elsewhere(index, pod));
             }
             if reason == Some("SchedulerError") {
                 wants.insert(Want::ServerVersion);
@@ -101,25 +111,40 @@ fn wants_of(world: &World, pod: &Pod) -> BTreeSet<Want> {
             wants.insert(Want::PreemptedEvents);
             wants.insert(Want::NominatedPods);
             // Where it preempted before: whether those victims are gone, and what became of the node.
-            let noted = preemptions_for(world, &pod.uid)
+            let noted = index
+                .preemptions(pod)
                 .pop()
-                .and_then(|(_, note)| note.node);
+                .and_then(|(_, note)| note.node.clone());
             wants.extend(
                 noted
                     .into_iter()
                     .flat_map(|node| [Want::PodsOnNode(node.clone()), Want::Node(node)]),
             );
-            for node in reserved_nodes(world, pod)
-                .into_iter()
-                .take(MAX_RESERVED_NODES)
-            {
-                wants.insert(Want::PodsOnNode(node.clone()));
-                wants.insert(Want::Node(node));
+            for node in reserved_nodes(index, pod).take(MAX_RESERVED_NODES) {
+                wants.insert(Want::PodsOnNode(node.to_owned()));
+                wants.insert(Want::Node(node.to_owned()));
             }
         }
-        (None, None) => {}
+        (None, None) => {
+            // Nobody has reported on it: does its scheduler report on anybody?
+            if pod.scheduled().is_none() && !pod.finished() {
+                wants.insert(Want::AnyEventBy(pod.scheduler_name.clone()));
+            }
+        }
     }
     wants
+}
+
+/// Victims of the Pod's group: they may be on any node, and their events name none.
+fn victims_elsewhere(index: &Index<'_>, pod: &Pod) -> Vec<Want> {
+    let preemptions = index.preemptions(pod);
+    preemptions
+        .into_iter()
+        .filter(|(_, note)| note.node.is_none())
+        .filter_map(|(event, _)| event.value.regarding.as_ref())
+        .map(|regarding| Want::Victim(regarding.name.clone()))
+        .take(MAX_VICTIMS_ELSEWHERE)
+        .collect()
 }
 
 /// Every read that [`wants`] may come to, the most needed first; an empty name stands for any.
@@ -140,21 +165,13 @@ pub(crate) fn possible(request: &Request) -> Vec<Want> {
             name: any(),
         }),
         Want::ServerVersion,
+        Want::AnyEventBy(any()),
+        Want::Victim(PodName {
+            namespace: any(),
+            name: any(),
+        }),
     ]);
     wants
-}
-
-/// Nodes on which other Pods' nominations reserve room against this one.
-pub(super) fn reserved_nodes(world: &World, pod: &Pod) -> BTreeSet<String> {
-    let others = world.nominated_pods().map(|other| &other.value);
-    others
-        .filter_map(|other| {
-            other
-                .nominated_node
-                .clone()
-                .filter(|node| room::reserves(other, pod, node))
-        })
-        .collect()
 }
 
 /// How far back events go: a Pod that is older than they are kept may have a history that nobody can read any more.
@@ -194,7 +211,7 @@ pub(crate) fn explain(
 ) -> NominationExplanation {
     let coverage = world.coverage().cloned().collect();
     let header = header(world, "NominationExplanation", coverage, now, generated_at);
-    of_one(world, request, pod, header)
+    of_one(&Index::of(world), request, pod, header)
 }
 
 /// Explains all of these Pods: first those that are stuck, then those with a finding, each in order of their names.
@@ -213,22 +230,32 @@ pub(crate) fn explain_all(
         }]))
         .map(Want::subject)
         .collect();
+    // What was read for other Pods alone says nothing of one.
+    let (of_all, of_some): (Vec<&Coverage>, Vec<&Coverage>) = world.coverage().partition(|line| {
+        let subject = &line.subject;
+        shared.contains(subject) || !asked.contains(subject)
+    });
+    let mut by_subject: BTreeMap<&str, Vec<&Coverage>> = BTreeMap::new();
+    for line in of_some {
+        by_subject.entry(&line.subject).or_default().push(line);
+    }
+    let index = Index::of(world);
     let mut items: Vec<NominationExplanation> = pods
         .iter()
         .map(|pod| {
-            // What was read for other Pods alone says nothing of this one.
-            let own: BTreeSet<String> = wants_of(world, &pod.value)
+            let mut own = wants_of(&index, &pod.value);
+            own.insert(Want::events_about(&pod.value));
+            let lines: BTreeSet<&Coverage> = own
                 .iter()
                 .flat_map(|want| std::iter::once(want.clone()).chain(want.broader()))
-                .map(|want| want.subject())
+                .filter_map(|want| by_subject.get(want.subject().as_str()))
+                .flatten()
+                .chain(&of_all)
+                .copied()
                 .collect();
-            let concerns = |line: &&Coverage| {
-                let subject = &line.subject;
-                own.contains(subject) || shared.contains(subject) || !asked.contains(subject)
-            };
-            let coverage = world.coverage().filter(concerns).cloned().collect();
+            let coverage = lines.into_iter().cloned().collect();
             let header = header(world, "NominationExplanation", coverage, now, generated_at);
-            of_one(world, request, pod, header)
+            of_one(&index, request, pod, header)
         })
         .collect();
     items.sort_by_cached_key(|item| {
@@ -269,12 +296,12 @@ fn header(
 }
 
 fn of_one(
-    world: &World,
+    index: &Index<'_>,
     request: &Request,
     pod: &Sourced<Pod>,
     mut header: Header,
 ) -> NominationExplanation {
-    let story = Story::of(world, pod, header.now);
+    let story = Story::of(index, pod, header.now);
     header.coverage.extend(expired_history(&story));
     let verdict = verdict::judge(&story);
     let settled = deadline::is_settled(&story, &verdict);

@@ -5,6 +5,7 @@
 pub(crate) mod access;
 mod deadline;
 pub(crate) mod explain;
+mod index;
 mod message;
 mod nominations;
 mod preempted_note;

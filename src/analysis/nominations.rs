@@ -34,7 +34,7 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
     let mut found = Vec::new();
 
     // What a Preempted note tells of: a nomination to that node, made at that time.
-    let noted = preemption.as_ref().and_then(|(event, note)| {
+    let noted = preemption.and_then(|(event, note)| {
         let node = note.node.clone()?;
         Some(Nomination {
             node: Some(node),
@@ -150,8 +150,18 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
         }),
         (None, None, None) => None,
     };
+    // A server that does not empty the field with the binding (before 1.35, or with the gate off) leaves it to the kubelet.
+    if let Some(node) = &pod.nominated_node {
+        let known = last
+            .take()
+            .filter(|last| last.node.is_none() || last.node.as_ref() == Some(node));
+        last = Some(Nomination {
+            node: Some(node.clone()),
+            ..known.unwrap_or_else(|| standing(story, node, owner, false, None))
+        });
+    }
     if let Some(last) = &mut last {
-        end(story, last, owner.is_some());
+        end(story, last, owner.is_some() || pod.nominated_node.is_some());
         found.extend(overwritten.map(|decision| replaced(story, decision, last)));
     }
     found.extend(last);

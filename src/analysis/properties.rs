@@ -171,6 +171,7 @@ fn event() -> impl Strategy<Value = Event> {
                 uid: Some(Uid(uid.to_owned())),
                 resource_version: None,
             }),
+            related: None,
             reason: reason.to_owned(),
             note: note.to_owned(),
             warning: false,
@@ -279,6 +280,7 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
         Want::PodsOnNode("n2".to_owned()),
         Want::NominatedPods,
         Want::ServerVersion,
+        Want::AnyEventBy("default-scheduler".to_owned()),
     ] {
         world.answer(read, State::Complete);
     }

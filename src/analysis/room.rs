@@ -3,6 +3,7 @@
 //! Counted as the scheduler's `NodeResourcesFit` does (1.37): allocatable less the requests of what is bound there.
 //! Pods that were not seen can only make the room smaller, so "no room" holds in any case, and "room" only if all were seen.
 
+use super::index::Index;
 use super::story::Story;
 use crate::model::pod::Pod;
 use crate::model::quantity::{Quantity, Resources};
@@ -51,13 +52,20 @@ pub(super) fn shortages(story: &Story<'_>, node: &str, count: Count) -> Option<V
         return None;
     }
     let mut used = Resources::new();
-    let counted = story.world.pods().map(|pod| &pod.value).filter(|pod| {
-        let bound = pod.node.as_deref() == Some(node)
-            && !(count == Count::Staying && pod.deletion.is_some());
-        let reserved = count == Count::BoundAndReserved && reserves(pod, story.pod, node);
-        (bound || reserved) && !pod.finished() && pod.uid != story.pod.uid
-    });
-    for pod in counted {
+    let bound = story
+        .index
+        .on_node(node)
+        .iter()
+        .filter(|pod| !(count == Count::Staying && pod.deletion.is_some()));
+    let reserving = story
+        .index
+        .nominated_to(node)
+        .iter()
+        .filter(|pod| count == Count::BoundAndReserved && reserves(pod, story.pod));
+    for pod in bound
+        .chain(reserving)
+        .filter(|pod| !pod.finished() && pod.uid != story.pod.uid)
+    {
         for (name, amount) in &pod.requests {
             let known = used.entry(name.clone()).or_default();
             *known = known.plus(*amount);
@@ -78,10 +86,15 @@ pub(super) fn shortages(story: &Story<'_>, node: &str, count: Count) -> Option<V
     Some(lacking.collect())
 }
 
-/// Whether a pending Pod's nomination keeps room on the node from another one: equal or higher priority, gated or not.
-pub(super) fn reserves(pod: &Pod, against: &Pod, node: &str) -> bool {
-    pod.node.is_none()
-        && pod.nominated_node.as_deref() == Some(node)
-        && pod.uid != against.uid
-        && pod.priority.unwrap_or(0) >= against.priority.unwrap_or(0)
+/// Whether a pending Pod's nomination keeps room on its node from another one: equal or higher priority, gated or not.
+pub(super) fn reserves(pod: &Pod, against: &Pod) -> bool {
+    pod.uid != against.uid && pod.priority.unwrap_or(0) >= against.priority.unwrap_or(0)
+}
+
+/// Nodes on which other Pods' nominations reserve room against this one, in order of their names.
+pub(super) fn reserved_nodes<'w>(index: &Index<'w>, pod: &Pod) -> impl Iterator<Item = &'w str> {
+    index
+        .nominated()
+        .filter(|(_, others)| others.iter().any(|other| reserves(other, pod)))
+        .map(|(node, _)| node)
 }

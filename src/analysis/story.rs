@@ -2,19 +2,18 @@
 //!
 //! It states what happened; what that means is for the rules in `verdict/` to say.
 
-use std::collections::BTreeSet;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::explain::LEAVES_A_TRACE;
-use super::preempted_note::{self, PreemptedNote, Preemptor};
-use super::{explain, message, nominations, timeline, victims};
+use super::index::{Index, Preemption};
+use super::preempted_note::{self, Preemptor};
+use super::{message, nominations, timeline, victims};
 use crate::answer::nomination_explanation::{
     Binding, Evidence, Moment, Nomination, PreemptedBy, SchedulerReport, Victim,
 };
 use crate::model::claim::Claim;
 use crate::model::event::Event;
-use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName, Uid};
+use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName};
 use crate::model::version::Minor;
 use crate::model::world::{Sourced, World};
 
@@ -29,6 +28,7 @@ const AUTOSCALERS: &[&str] = &["karpenter", "cluster-autoscaler"];
 
 pub(super) struct Story<'w> {
     pub(super) world: &'w World,
+    pub(super) index: &'w Index<'w>,
     pub(super) pod: &'w Pod,
     pub(super) source: &'w str,
     pub(super) now: Timestamp,
@@ -42,9 +42,10 @@ pub(super) struct Story<'w> {
 }
 
 impl<'w> Story<'w> {
-    pub(super) fn of(world: &'w World, pod: &'w Sourced<Pod>, now: Timestamp) -> Self {
+    pub(super) fn of(index: &'w Index<'w>, pod: &'w Sourced<Pod>, now: Timestamp) -> Self {
         let mut story = Self {
-            world,
+            world: index.world,
+            index,
             pod: &pod.value,
             source: &pod.source,
             now,
@@ -116,8 +117,8 @@ impl<'w> Story<'w> {
     }
 
     /// `Preempted` events whose note says that this Pod took the room, oldest first.
-    pub(super) fn preemptions(&self) -> Vec<(&'w Sourced<Event>, PreemptedNote)> {
-        preemptions_for(self.world, &self.pod.uid)
+    pub(super) fn preemptions(&self) -> Vec<&'w Preemption<'w>> {
+        self.index.preemptions(self.pod)
     }
 
     /// The server's version, if it leaves no trace of a nomination on a bound Pod (before 1.35).
@@ -159,14 +160,9 @@ impl<'w> Story<'w> {
     pub(super) fn is_scheduler(&self, owner: &FieldOwner) -> bool {
         owner.owns(OwnedField::ScheduledMessage)
             || owner.manager == "kube-scheduler"
-            || self.world.events().any(|event| {
-                event.value.manager.as_deref() == Some(&owner.manager)
-                    && event.value.reporter == self.pod.scheduler_name
-                    && matches!(
-                        event.value.reason.as_str(),
-                        "Scheduled" | "FailedScheduling" | "Preempted"
-                    )
-            })
+            || self
+                .index
+                .reports_as(&self.pod.scheduler_name, &owner.manager)
     }
 
     /// Autoscalers' forecasts, which they call "Nominated"; in order of time.
@@ -205,11 +201,6 @@ impl<'w> Story<'w> {
             .claims
             .iter()
             .filter_map(move |claim| world.claim(&name(claim)))
-    }
-
-    /// Nodes on which other Pods' nominations reserve room against this one.
-    pub(super) fn reserved_nodes(&self) -> BTreeSet<String> {
-        explain::reserved_nodes(self.world, self.pod)
     }
 
     fn find_binding(&self) -> Option<Binding> {
@@ -278,9 +269,14 @@ impl<'w> Story<'w> {
             (Some(_), _) => "BoundElsewhere".to_owned(),
             (None, _) => "Pending".to_owned(),
         });
+        let preemptor = preemptor.map(|pod| &pod.name).or(event
+            .value
+            .related
+            .as_ref()
+            .map(|related| &related.name));
         Some(PreemptedBy {
-            namespace: preemptor.map(|pod| pod.name.namespace.clone()),
-            name: preemptor.map(|pod| pod.name.name.clone()),
+            namespace: preemptor.map(|name| name.namespace.clone()),
+            name: preemptor.map(|name| name.name.clone()),
             node: note.node,
             outcome,
             uid: uid.0,
@@ -295,20 +291,6 @@ pub(super) fn event_evidence(event: &Sourced<Event>, subject: &str) -> Evidence 
         at: event.value.last,
         text: format!("{subject}: {}", event.value.note),
     }
-}
-
-/// `Preempted` events whose note says that the Pod of this UID took the room, oldest first.
-pub(super) fn preemptions_for<'w>(
-    world: &'w World,
-    uid: &Uid,
-) -> Vec<(&'w Sourced<Event>, PreemptedNote)> {
-    let mut found: Vec<_> = world
-        .preempted_events()
-        .filter_map(|event| Some((event, preempted_note::parse(&event.value.note)?)))
-        .filter(|(_, note)| note.preemptor == Preemptor::Pod(uid.clone()))
-        .collect();
-    found.sort_by_key(|(event, _)| (event.value.first, event.value.uid.clone()));
-    found
 }
 
 /// Whether a scheduler wrote the event: its reporter is the Pod's, or at least no autoscaler.

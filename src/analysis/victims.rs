@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::story::Story;
 use crate::answer::nomination_explanation::Victim;
-use crate::model::pod::{Pod, PodName, Uid};
+use crate::model::pod::{Pod, Uid};
 use crate::model::want::Want;
 
 /// How long after its due time a victim counts as overdue.
@@ -24,6 +24,8 @@ pub(super) const GONE: &str = "victim-gone";
 const NOT_OBSERVED: &str = "victim-not-observed";
 /// Its event says preempted; the object shows no deletion (yet).
 const STILL_THERE: &str = "victim-not-deleted";
+/// It was being bound: the scheduler dropped its reservation in memory, and deleted nothing.
+const UNRESERVED: &str = "victim-unreserved";
 
 pub(super) fn find(story: &Story<'_>) -> Vec<Victim> {
     let mut victims = Vec::new();
@@ -42,27 +44,29 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Victim> {
                 // Its containers have ended, so it takes no room; a finalizer may still hold the object.
                 (true, _) => GONE,
                 (false, Some(_)) => TERMINATING,
+                (false, None) if note.in_memory => UNRESERVED,
                 (false, None) => STILL_THERE,
             };
             victims.push(of_pod(story, &pod.value, cause));
             continue;
         }
         let list = note.node.clone().map(Want::PodsOnNode);
+        let asked = Want::Victim(regarding.name.clone());
         let gone = list.is_some_and(|list| story.world.is_complete(&list))
-            || story
-                .world
-                .pods()
-                .any(|other| other.value.name == regarding.name);
+            || story.world.is_complete(&asked)
+            || story.index.is_named(&regarding.name);
+        let since = event.value.first;
+        let replaced = since.is_some_and(|since| story.index.came_after(&regarding.name, since));
         victims.push(Victim {
             namespace: regarding.name.namespace.clone(),
             name: regarding.name.name.clone(),
             uid: Some(uid.0.clone()),
-            node: note.node,
+            node: note.node.clone(),
             priority: None,
             deletion_timestamp: None,
             grace_period_seconds: None,
             overdue: false,
-            cause: match (gone, is_replaced(story, &regarding.name, event.value.first)) {
+            cause: match (gone, replaced) {
                 (_, true) => REPLACED,
                 (true, false) => GONE,
                 (false, false) => NOT_OBSERVED,
@@ -74,11 +78,7 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Victim> {
         .standing()
         .and_then(|standing| standing.node.as_deref())
     {
-        let on_node = story
-            .world
-            .pods()
-            .map(|pod| &pod.value)
-            .filter(|pod| pod.node.as_deref() == Some(node));
+        let on_node = story.index.on_node(node).iter();
         for pod in on_node
             .filter(|pod| pod.deletion.is_some() && !pod.finished() && pod.uid != story.pod.uid)
         {
@@ -97,21 +97,6 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Victim> {
     }
     victims.sort_by(|a, b| (&a.namespace, &a.name, &a.uid).cmp(&(&b.namespace, &b.name, &b.uid)));
     victims
-}
-
-/// Whether a younger Pod with the victim's name, or with the same generated name, is on a node.
-fn is_replaced(story: &Story<'_>, victim: &PodName, since: Option<Timestamp>) -> bool {
-    let stem = |name: &str| name.rsplit_once('-').map(|(stem, _)| stem.to_owned());
-    let gone = stem(&victim.name);
-    story.world.pods().map(|pod| &pod.value).any(|pod| {
-        let alike = pod.name.name == victim.name
-            || (gone.is_some() && stem(&pod.name.name) == gone && pod.controller.is_some());
-        alike
-            && pod.name.namespace == victim.namespace
-            && pod.node.is_some()
-            && pod.created > since
-            && since.is_some()
-    })
 }
 
 /// The condition that a scheduler sets on a victim before it deletes it (KEP-3329).

@@ -27,8 +27,6 @@ pub(crate) struct Sourced<T> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct World {
     pods: BTreeMap<Uid, Sourced<Pod>>,
-    /// UIDs of Pods that were seen nominated.
-    nominated: BTreeSet<Uid>,
     nodes: BTreeMap<String, Sourced<Node>>,
     claims: BTreeMap<PodName, Sourced<Claim>>,
     version: Option<Minor>,
@@ -37,8 +35,6 @@ pub(crate) struct World {
     events: BTreeMap<String, Sourced<Event>>,
     /// Keys of the events about an object: each of many Pods is asked for its own.
     about: BTreeMap<Uid, BTreeSet<String>>,
-    /// Keys of the events that tell of a preemption.
-    preempted: BTreeSet<String>,
     /// Pods that were there and are no more; what is known of them is their last state.
     gone: BTreeSet<Uid>,
     answered: BTreeMap<Want, State>,
@@ -59,9 +55,6 @@ impl World {
                     pod_rank(&pod, &source) > pod_rank(&known.value, &known.source)
                 });
                 if newer {
-                    if pod.nominated_node.is_some() {
-                        self.nominated.insert(pod.uid.clone());
-                    }
                     self.pods.insert(
                         pod.uid.clone(),
                         Sourced {
@@ -125,9 +118,6 @@ impl World {
                     if let Some(uid) = regarding.and_then(|regarding| regarding.uid.as_ref()) {
                         let keys = self.about.entry(uid.clone()).or_default();
                         keys.insert(key.clone());
-                    }
-                    if event.reason == "Preempted" {
-                        self.preempted.insert(key.clone());
                     }
                     self.events.insert(
                         key,
@@ -226,14 +216,6 @@ impl World {
         self.gone.contains(uid)
     }
 
-    /// Pods that are nominated to some node.
-    pub(crate) fn nominated_pods(&self) -> impl Iterator<Item = &Sourced<Pod>> {
-        self.nominated
-            .iter()
-            .filter_map(|uid| self.pods.get(uid))
-            .filter(|pod| pod.value.nominated_node.is_some())
-    }
-
     pub(crate) fn node(&self, name: &str) -> Option<&Sourced<Node>> {
         self.nodes.get(name)
     }
@@ -268,14 +250,6 @@ impl World {
             .flatten()
             .filter_map(|key| self.events.get(key))
             .filter(|event| event.value.is_about(uid))
-    }
-
-    /// Events with the reason `Preempted`, about whomever.
-    pub(crate) fn preempted_events(&self) -> impl Iterator<Item = &Sourced<Event>> {
-        self.preempted
-            .iter()
-            .filter_map(|key| self.events.get(key))
-            .filter(|event| event.value.reason == "Preempted")
     }
 
     pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {

@@ -21,7 +21,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::live::{self, Failure, Live};
+use super::failure::Failure;
+use super::live::{self, Live};
 use super::{Origin, document};
 use crate::model::access::Right;
 use crate::model::coverage::{Coverage, State};
@@ -368,7 +369,7 @@ impl<'l> Watch<'l> {
         let path = live::watch_path(&self.want, right, self.version.as_deref(), seconds);
         let request = Request::get(path)
             .header("Accept", "application/json")
-            .body(Body::empty());
+            .body(Vec::new());
         let opened = match request {
             Ok(request) => self.live.open(request).await,
             Err(error) => Err(Failure {

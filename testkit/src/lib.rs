@@ -6,6 +6,8 @@
 //! - [`Client`] speaks plain JSON with the API server; it waits by watching, never by sleeping.
 //! - [`scenario`] drives a cluster and stops at named moments.
 //! - [`fake_server`] is no cluster at all: it answers from a script and keeps what it was asked.
+//! - [`proxy`] stands between a client and a server and counts who comes through.
+//! - [`copies`] makes a large cluster's answer of a small one's.
 //! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
 //!
 //! Every program that starts a cluster calls [`supervise_if_asked`] first thing in `main`.
@@ -20,14 +22,18 @@ mod client;
 mod cluster;
 pub mod collect;
 mod component;
+pub mod copies;
 pub mod fake_server;
 mod hold;
+mod keys;
 pub mod normalise;
+pub mod proxy;
 pub mod scenario;
 mod supervisor;
 
 pub use availability::{Unavailable, available};
 pub use binaries::{Binaries, BuildError, minors};
+pub use certificates::{Authority, Fault, Identity};
 pub use client::{Client, ClientError};
 pub use cluster::{Cluster, ClusterError, ClusterOptions};
 pub use supervisor::supervise_if_asked;

@@ -46,6 +46,7 @@ const STATED: &[(&str, &str, &str, &str)] = &[
         "/binding/by",
         "\"second-scheduler\"",
     ),
+    ("tried-again", "third-attempt", "/scheduler/attempts", "3"),
     (
         "victim-in-another-namespace",
         "waiting",

@@ -4,7 +4,7 @@
 //! (observed on 1.35.4, 1.36.3 and 1.37.2: the message is "Insufficient cpu" alone).
 
 use super::Story;
-use crate::analysis::room::{Count, Shortage, reserves, shortages};
+use crate::analysis::room::{Count, Shortage, reserved_nodes, reserves, shortages};
 use crate::analysis::story::shell;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 use crate::model::coverage::State;
@@ -27,9 +27,9 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let mut evidence = Vec::new();
     let mut advice = Vec::new();
     let mut nodes = Vec::new();
-    for node in story.reserved_nodes() {
+    for node in reserved_nodes(story.index, story.pod) {
         let usable =
-            story.world.node(&node).is_some_and(|known| {
+            story.world.node(node).is_some_and(|known| {
                 known.value.ready != Some(false)
                     && !known.value.unschedulable
                     && !known.value.taints.iter().any(|taint| {
@@ -42,18 +42,14 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
                 Some(State::Complete | State::Partial)
             )
         };
-        let readable = seen(Want::PodsOnNode(node.clone())) && seen(Want::NominatedPods);
-        let fits = shortages(story, &node, Count::Bound).is_some_and(|lacking| lacking.is_empty());
-        let blocked = shortages(story, &node, Count::BoundAndReserved).unwrap_or_default();
+        let readable = seen(Want::PodsOnNode(node.to_owned())) && seen(Want::NominatedPods);
+        let fits = shortages(story, node, Count::Bound).is_some_and(|lacking| lacking.is_empty());
+        let blocked = shortages(story, node, Count::BoundAndReserved).unwrap_or_default();
         if !usable || !readable || !fits || blocked.is_empty() {
             continue;
         }
-        for pod in story
-            .world
-            .pods()
-            .map(|pod| &pod.value)
-            .filter(|pod| reserves(pod, story.pod, &node))
-        {
+        let reserving = story.index.nominated_to(node).iter();
+        for pod in reserving.filter(|pod| reserves(pod, story.pod)) {
             let text = format!(
                 "Pod {}/{} of priority {} is nominated to {node}, where this Pod would fit",
                 pod.name.namespace,
@@ -72,9 +68,11 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         }));
         nodes.push(node);
     }
-    let all_seen = nodes
-        .iter()
-        .all(|node| story.world.is_complete(&Want::PodsOnNode(node.clone())));
+    let all_seen = nodes.iter().all(|node| {
+        story
+            .world
+            .is_complete(&Want::PodsOnNode((*node).to_owned()))
+    });
     let so_far = if all_seen {
         ""
     } else {

@@ -40,7 +40,10 @@ pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
         evidence.push(story.evidence(None, "a claim of it has the annotation volume.kubernetes.io/selected-node, which PreBind wrote"));
     }
     let owner = story.nominator();
-    if let Some(owner) = owner {
+    let stated = story.pod.nominated_node.is_some();
+    if stated {
+        evidence.push(story.evidence(None, "status.nominatedNodeName is still set"));
+    } else if let Some(owner) = owner {
         let text = format!(
             "managedFields: {:?} still owns status.nominatedNodeName, so a nomination stood at binding",
             owner.manager
@@ -57,13 +60,19 @@ pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
     } else {
         evidence.push(story.evidence(None, "managedFields are missing: whether the nomination stood until the binding cannot be seen"));
     }
-    let cleared =
-        owner.is_none() && story.pod.managed_fields.is_some() && story.traceless().is_none();
+    let cleared = !stated
+        && owner.is_none()
+        && story.pod.managed_fields.is_some()
+        && story.traceless().is_none();
     Whence {
         by,
         cause: cleared.then_some("cleared-before-binding"),
         // The object keeps who and when, not where: the node comes from a note or from the writer's own record.
-        certainty: Certainty::Inferred,
+        certainty: if stated {
+            Certainty::Proven
+        } else {
+            Certainty::Inferred
+        },
         evidence,
     }
 }

@@ -6,6 +6,7 @@
 use jiff::SignedDuration;
 
 use super::Story;
+use crate::analysis::story::event_evidence;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 
 /// Younger Pods may simply be next.
@@ -17,13 +18,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         return None;
     }
     let scheduler = &pod.scheduler_name;
-    let alive = story.world.events().any(|event| {
-        event.value.reporter == *scheduler
-            && matches!(
-                event.value.reason.as_str(),
-                "Scheduled" | "FailedScheduling" | "Preempted"
-            )
-    });
+    let alive = story.index.latest_by(scheduler);
     let young = story.age(pod.created).is_some_and(|age| age < YOUNG);
     let mut evidence = vec![story.evidence(
         None,
@@ -42,10 +37,11 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             "waiting-for-group",
             format!("No scheduler has reported on it: its group {group} may not be complete."),
         )
-    } else if alive {
+    } else if let Some(event) = alive {
+        evidence.push(event_evidence(event, "event on another object"));
         (
             "scheduler-silent",
-            format!("{scheduler} reports on other Pods, and not on this one."),
+            format!("{scheduler} has reported on others, and not on this one."),
         )
     } else {
         (

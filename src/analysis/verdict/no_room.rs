@@ -15,12 +15,11 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let lacking = shortages(story, node, Count::Staying).filter(|lacking| !lacking.is_empty())?;
     let since = standing.from.or(story.pod.created);
     let takers: Vec<&Pod> = story
-        .world
-        .pods()
-        .map(|pod| &pod.value)
-        .filter(|pod| {
-            pod.node.as_deref() == Some(node) && pod.deletion.is_none() && !pod.finished()
-        })
+        .index
+        .on_node(node)
+        .iter()
+        .copied()
+        .filter(|pod| pod.deletion.is_none() && !pod.finished())
         .filter(|pod| pod.priority.unwrap_or(0) > story.pod.priority.unwrap_or(0))
         .filter(|pod| {
             since.is_some_and(|since| pod.created.is_some_and(|created| created >= since))

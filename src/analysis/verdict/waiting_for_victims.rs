@@ -58,7 +58,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             ),
         ));
     }
-    let linked: Vec<_> = story.preemptions();
+    let linked = story.preemptions();
     for (event, _) in &linked {
         let victim = event
             .value

@@ -14,7 +14,7 @@ use crate::answer::{access_report, nomination_explanation, nomination_explanatio
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs, offline_error};
 use crate::cli::runtime::Runtime;
 use crate::env::Env;
-use crate::error::{Error, exit};
+use crate::error::{Error, Kind, exit};
 use crate::model::access::{Permission, Right};
 use crate::model::world::World;
 use crate::render::escape;
@@ -170,7 +170,9 @@ fn show_access(args: &ExplainArgs, runtime: &Runtime, env: &mut Env) -> Result<u
         .iter()
         .flat_map(|question| question.rights.clone())
         .collect();
-    let permissions: BTreeMap<Right, Permission> = runtime.block_on(live.review(&rights))?;
+    let permissions: BTreeMap<Right, Permission> = runtime
+        .block_on(live.review(&rights))?
+        .map_err(|sentence| Error::new(Kind::Unreachable, sentence))?;
 
     let generated_at = (env.now)();
     let answer = access::report(&questions, &permissions, live.source(), generated_at);

@@ -183,7 +183,7 @@ impl Collected {
         let listed = |kind: &str| self.listed.contains(kind);
         let absent = |what: &str| (State::Absent, Some(format!("the input holds no {what}")));
         let (state, detail) = match want {
-            Want::Pod(name) => {
+            Want::Pod(name) | Want::Victim(name) => {
                 let found = contents()
                     .any(|content| matches!(content, Content::Pod(pod) if pod.name == *name));
                 if found {
@@ -192,7 +192,10 @@ impl Collected {
                     absent("Pod of this name")
                 }
             }
-            Want::PreemptedEvents => {
+            Want::AnyEventBy(scheduler) if contents().any(|content| matches!(content, Content::Event(event) if event.reporter == *scheduler)) => {
+                (State::Complete, None)
+            }
+            Want::PreemptedEvents | Want::AnyEventBy(_) => {
                 if listed("Event") || contents().any(|content| matches!(content, Content::Event(_)))
                 {
                     // A list does not say whether it was taken of all namespaces, and a victim may be in any.

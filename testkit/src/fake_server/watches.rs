@@ -3,7 +3,6 @@
 //! It must not know what objects are: a test says what each watch tells, and when it ends.
 
 use std::io::{self, Write};
-use std::net::TcpStream;
 use std::sync::PoisonError;
 
 use serde_json::{Value, json};
@@ -82,7 +81,7 @@ pub(super) fn watched(request: &Request) -> Option<Request> {
 
 /// Answers a watch until it is told to end, or the server ends.
 pub(super) fn tell(
-    mut stream: &TcpStream,
+    stream: &mut impl Write,
     shared: &Shared,
     watch: &Request,
     mut position: usize,
@@ -93,7 +92,8 @@ pub(super) fn tell(
     let mut send = |bytes: &[u8]| {
         write!(stream, "{:x}\r\n", bytes.len())?;
         stream.write_all(bytes)?;
-        stream.write_all(b"\r\n")
+        stream.write_all(b"\r\n")?;
+        stream.flush()
     };
     loop {
         let waiting = |state: &mut State| !state.stop && state.feeds.0.len() <= position;
@@ -124,6 +124,7 @@ pub(super) fn tell(
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader};
+    use std::net::TcpStream;
 
     use super::super::{Answer, Routes, refusals};
     use super::*;
