@@ -55,6 +55,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// After this time a watch that was refused is asked for once more: rights come and go.
 const REFUSED: Duration = Duration::from_mins(1);
 
+/// How often a watch that was granted is asked for again where it is refused: a server that has just started refuses all.
+const PATIENCE: u32 = 7;
+
 /// More watches than an answer for some Pods needs.
 const MAX_WATCHES: usize = 48;
 
@@ -296,6 +299,8 @@ struct Watch<'l> {
     /// Up to where changes were told; null where a connection has to begin with what is there.
     version: Option<String>,
     pause: Pause,
+    /// Refusals since it was granted; null before.
+    refusals: Option<u32>,
     connection: Option<Connection>,
 }
 
@@ -326,6 +331,7 @@ impl<'l> Watch<'l> {
             rights: want.watch_rights(),
             version: None,
             pause: Pause::default(),
+            refusals: None,
             connection: None,
         }
     }
@@ -380,6 +386,7 @@ impl<'l> Watch<'l> {
         match opened {
             Ok(body) => {
                 let silence = limit + GRACE.min(limit);
+                self.refusals = Some(0);
                 self.connection = Some(Connection::new(body, silence));
                 // Nobody knows what happened before a first connection, or one that had to begin anew.
                 self.version.is_none().then(|| News::Changed(Vec::new()))
@@ -392,6 +399,11 @@ impl<'l> Watch<'l> {
                     None
                 }
                 State::Unreachable => {
+                    self.pause.wait().await;
+                    Some(News::Changed(Vec::new()))
+                }
+                _ if self.refusals.is_some_and(|refusals| refusals < PATIENCE) => {
+                    self.refusals = self.refusals.map(|refusals| refusals + 1);
                     self.pause.wait().await;
                     Some(News::Changed(Vec::new()))
                 }

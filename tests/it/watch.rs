@@ -586,6 +586,30 @@ fn where_nothing_may_be_watched_it_looks_again_and_says_so() {
 }
 
 #[test]
+fn a_watch_that_is_refused_for_a_moment_comes_back() {
+    let forbidden = || {
+        let pods = refusals::Resource::core("pods");
+        refusals::forbidden("alice", "watch", pods, Some("default"), Some("web"))
+    };
+    let answers = vec![Answer::Watch, forbidden(), forbidden(), Answer::Watch];
+    let (server, folder) =
+        serve(routes(pod(At::Nominated)).watch(POD_WATCH, Answer::Sequence(answers)));
+    let mut going = start(&server, &folder, &["web", "--watch", "-o", "json"]);
+    going.line("timeline");
+    settle(&server);
+    server.feed(POD_WATCH, Feed::Break);
+    assert!(server.wait_until(|requests| watches(requests, PODS).count() >= 4));
+    changed(&server, At::Running);
+    let run = going.end();
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    assert!(
+        !run.stdout.contains("changes of pods/web"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
 fn a_server_that_is_away_for_a_while_is_waited_for() {
     let (server, folder) = serve(routes(pod(At::Nominated)));
     let mut going = start(&server, &folder, &["web", "--watch"]);
