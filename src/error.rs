@@ -10,9 +10,12 @@ pub(crate) mod exit {
     pub(crate) const FINDING: u8 = 3;
     pub(crate) const WARNING: u8 = 4;
     pub(crate) const INCOMPLETE: u8 = 5;
+    pub(crate) const TIMED_OUT: u8 = 7;
 
     /// The order in which they count where several apply.
-    const ORDER: [u8; 8] = [USAGE, FAILURE, 7, 6, FINDING, INCOMPLETE, WARNING, DONE];
+    const ORDER: [u8; 8] = [
+        USAGE, FAILURE, TIMED_OUT, 6, FINDING, INCOMPLETE, WARNING, DONE,
+    ];
 
     /// The one that counts of several.
     pub(crate) fn first(codes: impl IntoIterator<Item = u8>) -> u8 {
@@ -26,9 +29,10 @@ Exit codes:
   0  done
   1  the tool failed: the server, the kubeconfig or the input could not be used
   2  usage: a wrong flag or argument
-  3  a finding of severity error (with --fail-on)
+  3  a finding of severity error (with --fail-on), or another verdict is final than --for waits for
   4  only warnings (with --fail-on=warning)
   5  the verdict needs what could not be observed
+  7  timed out (--timeout)
   130, 143  interrupted by SIGINT, ended by SIGTERM";
 }
 

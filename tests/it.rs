@@ -17,4 +17,5 @@ mod it {
     mod rows;
     mod several;
     mod signals;
+    mod watch;
 }

@@ -34,6 +34,8 @@ mod plugin;
 mod proxies;
 #[path = "live/rows.rs"]
 mod rows;
+#[path = "live/watch.rs"]
+mod watch;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -67,7 +69,8 @@ fn main() -> ExitCode {
         let checks = machinery::CHECKS
             .iter()
             .chain(plugin::CHECKS)
-            .chain(ways.iter().copied().flatten());
+            .chain(ways.iter().copied().flatten())
+            .chain(watch::CHECKS);
         for (name, check) in checks {
             let (clusters, kind) = (Arc::clone(&clusters), Kind::Plain(minor.clone()));
             let run = move || clusters.with(&kind, check);

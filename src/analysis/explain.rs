@@ -8,7 +8,7 @@ use super::index::Index;
 use super::room::reserved_nodes;
 use super::select::{self, Request};
 use super::story::{self, Story};
-use super::verdict;
+use super::{deadline, verdict};
 use crate::answer::nomination_explanation::{NominationExplanation, PodSummary, Severity};
 use crate::answer::nomination_explanation_list::NominationExplanationList;
 use crate::answer::{API_VERSION, Header};
@@ -304,8 +304,12 @@ fn of_one(
     let story = Story::of(index, pod, header.now);
     header.coverage.extend(expired_history(&story));
     let verdict = verdict::judge(&story);
+    let settled = deadline::is_settled(&story, &verdict);
+    let holds_until = deadline::next(&story);
     let pod = &pod.value;
     NominationExplanation {
+        settled,
+        holds_until,
         pod: PodSummary {
             context: request.context.clone(),
             namespace: pod.name.namespace.clone(),

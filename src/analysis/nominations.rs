@@ -72,7 +72,7 @@ pub(super) fn of_object(story: &Story<'_>) -> Vec<Nomination> {
             (Some(entry), Some(event)) => Some(entry.min(event)),
             (entry, event) => entry.or(event),
         };
-        if pod.deletion.is_some() {
+        if pod.deletion.is_some() || story.is_gone() {
             standing.ended = Some(Ended::Deleted);
             standing.until = None;
         }

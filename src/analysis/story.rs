@@ -82,6 +82,11 @@ impl<'w> Story<'w> {
             .filter(|nomination| nomination.ended.is_none() && self.binding.is_none())
     }
 
+    /// Whether the Pod is no more: what is told of it is its last state.
+    pub(super) fn is_gone(&self) -> bool {
+        self.world.is_gone(&self.pod.uid)
+    }
+
     pub(super) fn evidence(&self, at: Option<Timestamp>, text: impl Into<String>) -> Evidence {
         Evidence {
             source: self.source.to_owned(),

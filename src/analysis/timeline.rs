@@ -94,6 +94,10 @@ pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
             "the grace period ends".to_owned(),
         ));
     }
+    if story.is_gone() {
+        let detail = "the object is no more".to_owned();
+        moments.push(moment(Some(story.now), "kube-apiserver", "Gone", detail));
+    }
     // A Pod that the kubelet refuses gets a start time as well, and loses its conditions.
     let refused = pod.finished() && pod.conditions.is_empty();
     if let Some(start) = pod.start.filter(|_| !refused) {

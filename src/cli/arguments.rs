@@ -1,5 +1,6 @@
 //! Flags that subcommands share, in kubectl's words, and their meaning resolved against `Env`.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -316,19 +317,7 @@ impl OutputArgs {
             )
         })?;
         match format.draw {
-            Draw::People(render) => {
-                let color = match self.color {
-                    Color::Always => true,
-                    Color::Never => false,
-                    Color::Auto => env.wants_color(),
-                };
-                let style = Style {
-                    color,
-                    width: env.width,
-                    wide: false,
-                };
-                render(&view(answer), &style, &mut env.stdout)?;
-            }
+            Draw::People(_) => self.draw(&view(answer), env)?,
             Draw::Data(render) => {
                 let value = serde_json::to_value(answer).map_err(|error| {
                     Error::new(Kind::Internal, "the answer cannot be written as data")
@@ -336,6 +325,30 @@ impl OutputArgs {
                 })?;
                 render(&value, &mut env.stdout)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Parts one answer from the next.
+    pub(super) fn divide(&self, env: &mut Env) -> Result<(), Error> {
+        let between = render::find(&self.output).map_or("", |format| format.between());
+        Ok(env.stdout.write_all(between.as_bytes())?)
+    }
+
+    /// Draws blocks, where the format is one for people.
+    pub(super) fn draw(&self, blocks: &[Block], env: &mut Env) -> Result<(), Error> {
+        if let Some(Draw::People(render)) = render::find(&self.output).map(|format| &format.draw) {
+            let color = match self.color {
+                Color::Always => true,
+                Color::Never => false,
+                Color::Auto => env.wants_color(),
+            };
+            let style = Style {
+                color,
+                width: env.width,
+                wide: false,
+            };
+            render(blocks, &style, &mut env.stdout)?;
         }
         Ok(())
     }

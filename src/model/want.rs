@@ -180,6 +180,19 @@ impl Want {
         }
     }
 
+    /// What a watch of it needs, in the order of [`Want::rights`]; empty where its changes are not followed: the version
+    /// does not change under a watch, a workload's Pods are followed themselves, and a busy scheduler says something all
+    /// the time.
+    pub(crate) fn watch_rights(&self) -> Vec<Right> {
+        match self {
+            Self::AnyEventBy(_)
+            | Self::PodOfUid { .. }
+            | Self::ServerVersion
+            | Self::Workload(..) => Vec::new(),
+            _ => self.rights().into_iter().map(Right::watched).collect(),
+        }
+    }
+
     /// Why it is read.
     pub(crate) fn why(&self) -> &'static str {
         match self {

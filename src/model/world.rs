@@ -38,6 +38,8 @@ pub(crate) struct World {
     about: BTreeMap<Uid, BTreeSet<String>>,
     /// Audited requests by their ID.
     writes: BTreeMap<String, Sourced<Write>>,
+    /// Pods that were there and are no more; what is known of them is their last state.
+    gone: BTreeSet<Uid>,
     answered: BTreeMap<Want, State>,
     sources: BTreeSet<Source>,
     coverage: BTreeSet<Coverage>,
@@ -222,6 +224,16 @@ impl World {
 
     pub(crate) fn pods(&self) -> impl Iterator<Item = &Sourced<Pod>> {
         self.pods.values()
+    }
+
+    /// Notes that a Pod is no more.
+    pub(crate) fn mark_gone(&mut self, uid: Uid) {
+        self.gone.insert(uid);
+    }
+
+    /// Whether it was seen that the Pod is no more.
+    pub(crate) fn is_gone(&self, uid: &Uid) -> bool {
+        self.gone.contains(uid)
     }
 
     pub(crate) fn node(&self, name: &str) -> Option<&Sourced<Node>> {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
-use http::{HeaderMap, Request, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
 use kube::Client;
@@ -280,12 +280,51 @@ impl Live {
                 tokio::time::sleep(pause).await;
             }
         };
+        self.in_time(exchange, &answered).await
+    }
+
+    /// Sends a request whose answer goes on and on; the time limit is for its beginning.
+    pub(super) async fn open(&self, request: Request<Vec<u8>>) -> Result<Body, Failure> {
+        tracing::debug!(path = %request.uri(), "WATCH");
+        let answered = Cell::new(false);
+        let exchange = async {
+            let mut renewed = false;
+            loop {
+                let access = self.access.lock().await.clone();
+                let response = self.begin(&access.client, &request, &answered).await?;
+                let (parts, body) = response.into_parts();
+                if parts.status.is_success() {
+                    return Ok(body);
+                }
+                if parts.status == StatusCode::UNAUTHORIZED && access.is_renewable && !renewed {
+                    renewed = true;
+                    self.renew(access.renewals).await?;
+                    continue;
+                }
+                let bytes = self.whole(body).await?;
+                return Err(refusal(parts.status, &parts.headers, &bytes));
+            }
+        };
+        self.in_time(exchange, &answered).await
+    }
+
+    /// Does what is asked within the time limit.
+    async fn in_time<T>(
+        &self,
+        exchange: impl Future<Output = Result<T, Failure>>,
+        answered: &Cell<bool>,
+    ) -> Result<T, Failure> {
         match self.timeout {
             Some(limit) => tokio::time::timeout(limit, exchange)
                 .await
                 .unwrap_or_else(|_| Err(self.peer.late(limit, answered.get()))),
             None => exchange.await,
         }
+    }
+
+    /// The time limit of a request.
+    pub(super) fn timeout(&self) -> Option<Duration> {
+        self.timeout
     }
 
     /// Gets credentials anew, unless another request has done so since; an expired token is no reason to end a watch.
@@ -311,6 +350,19 @@ impl Live {
         request: &Request<Vec<u8>>,
         answered: &Cell<bool>,
     ) -> Result<(StatusCode, HeaderMap, Vec<u8>), Failure> {
+        let response = self.begin(client, request, answered).await?;
+        let (parts, body) = response.into_parts();
+        let bytes = self.whole(body).await?;
+        Ok((parts.status, parts.headers, bytes))
+    }
+
+    /// Sends once; the answer has begun.
+    async fn begin(
+        &self,
+        client: &Client,
+        request: &Request<Vec<u8>>,
+        answered: &Cell<bool>,
+    ) -> Result<Response<Body>, Failure> {
         let (parts, body) = request.clone().into_parts();
         let request = Request::from_parts(parts, Body::from(body));
         answered.set(false);
@@ -319,10 +371,14 @@ impl Live {
             .await
             .map_err(|error| self.peer.unreachable(&error))?;
         answered.set(true);
-        let (parts, body) = response.into_parts();
+        Ok(response)
+    }
+
+    /// Reads a whole answer, within bounds.
+    async fn whole(&self, body: Body) -> Result<Vec<u8>, Failure> {
         let bytes = Limited::new(body, MAX_BODY).collect().await;
         let bytes = bytes.map_err(|error| self.peer.unreachable(error.as_ref()))?;
-        Ok((parts.status, parts.headers, bytes.to_bytes().to_vec()))
+        Ok(bytes.to_bytes().to_vec())
     }
 }
 
@@ -335,59 +391,87 @@ fn clock(headers: &HeaderMap) -> Option<Timestamp> {
 
 /// The request for a want by one of its rights.
 fn path(want: &Want, right: &Right) -> String {
+    let mut query = selectors(want, right);
+    match want {
+        // Without a limit the cache answers from its index.
+        Want::PodsOnNode(_) => {}
+        Want::AnyEventBy(_) => query.push("limit=1".to_owned()),
+        _ if right.verb == "list" => query.push(format!("limit={PAGE}")),
+        _ => {}
+    }
+    place(right) + &joined(&query)
+}
+
+/// The request that follows a want by one of its rights to watch, from a version of it on if there is one.
+pub(super) fn watch_path(
+    want: &Want,
+    right: &Right,
+    version: Option<&str>,
+    seconds: u64,
+) -> String {
+    let mut query = selectors(want, right);
+    // The server takes a watch of this one field for one of the object, so that a right to the name is enough.
+    if let Some(name) = &right.name {
+        query.push(format!("fieldSelector=metadata.name%3D{}", encode(name)));
+    }
+    query.push("watch=true".to_owned());
+    query.push("allowWatchBookmarks=true".to_owned());
+    query.push(format!("timeoutSeconds={seconds}"));
+    query.extend(version.map(|version| format!("resourceVersion={}", encode(version))));
+    let all = Right {
+        name: None,
+        ..right.clone()
+    };
+    place(&all) + &joined(&query)
+}
+
+fn joined(query: &[String]) -> String {
+    if query.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", query.join("&"))
+    }
+}
+
+/// What the server is to select by.
+fn selectors(want: &Want, right: &Right) -> Vec<String> {
     let events = right.group == "events.k8s.io";
     let about = if events {
         "regarding"
     } else {
         "involvedObject"
     };
-    let query = match want {
+    let fields = match want {
         Want::Pod(_)
         | Want::Victim(_)
         | Want::Workload(..)
         | Want::Node(_)
         | Want::Claim(_)
-        | Want::ServerVersion => String::new(),
+        | Want::PodOfUid { .. }
+        | Want::ServerVersion => return Vec::new(),
         Want::Pods { labels, fields, .. } => {
             let of = |name: &str, selector: String| {
-                if selector.is_empty() {
-                    selector
-                } else {
-                    format!("{name}={}&", encode(&selector))
-                }
+                (!selector.is_empty()).then(|| format!("{name}={}", encode(&selector)))
             };
             let labels = of("labelSelector", labels.to_string());
             let fields = of("fieldSelector", fields.to_string());
-            format!("?{labels}{fields}limit={PAGE}")
+            return labels.into_iter().chain(fields).collect();
         }
-        Want::PodOfUid { .. } => format!("?limit={PAGE}"),
-        Want::EventsAboutPods { .. } => {
-            format!("?fieldSelector={about}.kind%3DPod&limit={PAGE}")
-        }
-        Want::EventsAbout { uid, .. } => {
-            format!(
-                "?fieldSelector={about}.uid%3D{}&limit={PAGE}",
-                encode(&uid.0)
-            )
-        }
-        Want::NominatedPods => {
-            format!("?fieldSelector=status.nominatedNodeName%21%3D&limit={PAGE}")
-        }
-        // Without a limit the cache answers from its index.
-        Want::PodsOnNode(name) => format!("?fieldSelector=spec.nodeName%3D{}", encode(name)),
+        Want::EventsAboutPods { .. } => format!("{about}.kind=Pod"),
+        Want::EventsAbout { uid, .. } => format!("{about}.uid={}", uid.0),
         Want::AnyEventBy(scheduler) => {
             let by = if events {
                 "reportingController"
             } else {
                 "reportingComponent"
             };
-            format!("?fieldSelector={by}%3D{}&limit=1", encode(scheduler))
+            format!("{by}={scheduler}")
         }
-        Want::PreemptedEvents => {
-            format!("?fieldSelector=reason%3DPreempted%2C{about}.kind%3DPod&limit={PAGE}")
-        }
+        Want::NominatedPods => "status.nominatedNodeName!=".to_owned(),
+        Want::PodsOnNode(name) => format!("spec.nodeName={name}"),
+        Want::PreemptedEvents => format!("reason=Preempted,{about}.kind=Pod"),
     };
-    place(right) + &query
+    vec![format!("fieldSelector={}", encode(&fields))]
 }
 
 /// Whether an object is what was asked for: the server cannot select by every question.
@@ -456,6 +540,11 @@ mod tests {
         assert_eq!(
             first(&Want::Node("ip-10-0-0-1.example".to_owned())),
             "/api/v1/nodes/ip-10-0-0-1.example"
+        );
+        let right = &hostile.watch_rights()[0];
+        assert_eq!(
+            watch_path(&hostile, right, Some("7&x"), 30),
+            "/api/v1/namespaces/%2E%2E/pods?fieldSelector=metadata.name%3Da%2Fstatus%3Fx%3D1%26y%23z&watch=true&allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion=7%26x"
         );
     }
 }

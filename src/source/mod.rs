@@ -17,6 +17,7 @@ pub(crate) mod offline;
 pub(crate) mod proxy;
 mod retry;
 mod transport;
+pub(crate) mod watch;
 
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::Fact;

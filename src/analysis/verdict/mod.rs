@@ -14,7 +14,7 @@ mod gated;
 mod honoured;
 mod managed_fields_stripped;
 mod moved;
-mod never_attempted;
+pub(super) mod never_attempted;
 mod no_room;
 mod node_not_recorded;
 mod node_unusable;
@@ -26,7 +26,7 @@ mod trace_wiped;
 mod victims_not_observed;
 mod waiting_for_binding;
 mod waiting_for_scheduler;
-mod waiting_for_victims;
+pub(super) mod waiting_for_victims;
 mod withdrawn;
 
 use super::story::Story;

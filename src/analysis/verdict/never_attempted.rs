@@ -10,7 +10,7 @@ use crate::analysis::story::event_evidence;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 
 /// Younger Pods may simply be next.
-const YOUNG: SignedDuration = SignedDuration::from_secs(30);
+pub(in crate::analysis) const YOUNG: SignedDuration = SignedDuration::from_secs(30);
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let pod = story.pod;

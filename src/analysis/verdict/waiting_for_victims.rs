@@ -14,7 +14,7 @@ use crate::answer::nomination_explanation::{
 use crate::model::pod::Uid;
 
 /// The victim's DELETE may come after the nomination.
-const YOUNG: SignedDuration = SignedDuration::from_secs(10);
+pub(in crate::analysis) const YOUNG: SignedDuration = SignedDuration::from_secs(10);
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let standing = story.standing()?;

@@ -4,6 +4,7 @@
 //! imitate any logic of the real server.
 
 pub mod refusals;
+mod watches;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,8 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 
 use crate::certificates::{self, Identity};
+
+pub use watches::Feed;
 
 /// The `Date` header unless a test sets another.
 pub const DATE: &str = "Mon, 30 Nov 2026 08:00:00 GMT";
@@ -41,6 +44,8 @@ pub enum Answer {
     /// One answer a call; the last is repeated.
     Sequence(Vec<Self>),
     Delay(Duration, Box<Self>),
+    /// A watch that tells what [`FakeServer::feed`] gives, from the moment on at which it was opened.
+    Watch,
 }
 
 /// An HTTP response.
@@ -136,6 +141,14 @@ impl Routes {
         self.on("GET", target, answer)
     }
 
+    /// Adds an answer for watches of a path, or of a path with a selector (`PATH?fieldSelector=…`, as it is sent).
+    ///
+    /// Watches that have none are open and silent.
+    #[must_use]
+    pub fn watch(self, target: &str, answer: impl Into<Answer>) -> Self {
+        self.on(watches::WATCH, target, answer)
+    }
+
     fn find(&self, request: &Request) -> Option<(&(String, String), &Answer)> {
         let key = |target: &str| (request.method.clone(), target.to_owned());
         self.0
@@ -206,12 +219,16 @@ impl FakeServer {
         let address = listener
             .local_addr()
             .expect("a bound listener has an address");
-        let shared = Arc::new(Shared {
+        let state = State {
             routes,
+            ..State::default()
+        };
+        let shared = Arc::new(Shared {
             tls,
-            state: Mutex::default(),
+            state: Mutex::new(state),
             stopped: Condvar::new(),
             arrived: Condvar::new(),
+            fed: Condvar::new(),
         });
         let accept = std::thread::Builder::new()
             .name("fake-apiserver".to_owned())
@@ -251,6 +268,23 @@ impl FakeServer {
         let few = |state: &mut State| state.requests.len() < count;
         let waited = self.shared.arrived.wait_timeout_while(state, CEILING, few);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Waits until the requests are as wanted; false if they are not within a minute.
+    pub fn wait_until(&self, is_due: impl Fn(&[Request]) -> bool) -> bool {
+        let state = self.shared.state();
+        let not_yet = |state: &mut State| !is_due(&state.requests);
+        let waited = self
+            .shared
+            .arrived
+            .wait_timeout_while(state, CEILING, not_yet);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Answers otherwise from now on; see [`Routes::on`].
+    pub fn set(&self, method: &str, target: &str, answer: impl Into<Answer>) {
+        let key = (method.to_owned(), target.to_owned());
+        self.shared.state().routes.0.insert(key, answer.into());
     }
 
     /// Sets the `Date` header of what follows (as in [`DATE`]); without one no such header is sent.
@@ -301,6 +335,7 @@ impl Drop for FakeServer {
             }
         }
         self.shared.stopped.notify_all();
+        self.shared.fed.notify_all();
         // `accept` returns only with a connection; this one is the last.
         TcpStream::connect(self.address).ok();
         if let Some(accept) = self.accept.take() {
@@ -310,15 +345,17 @@ impl Drop for FakeServer {
 }
 
 struct Shared {
-    routes: Routes,
     /// Null speaks plain HTTP.
     tls: Option<Arc<ServerConfig>>,
     state: Mutex<State>,
     stopped: Condvar,
     arrived: Condvar,
+    fed: Condvar,
 }
 
 struct State {
+    routes: Routes,
+    feeds: watches::Feeds,
     stop: bool,
     date: Option<String>,
     requests: Vec<Request>,
@@ -330,6 +367,8 @@ struct State {
 impl Default for State {
     fn default() -> Self {
         Self {
+            routes: Routes::default(),
+            feeds: watches::Feeds::default(),
             stop: false,
             date: Some(DATE.to_owned()),
             requests: Vec::new(),
@@ -377,14 +416,19 @@ impl Shared {
     /// Keeps a request and finds its answer.
     fn take(&self, request: Request) -> Answer {
         let mut state = self.state();
-        let answer = match self.routes.find(&request) {
+        let watch = watches::watched(&request);
+        let found = match &watch {
+            Some(watched) => state.routes.find(watched),
+            None => state.routes.find(&request),
+        };
+        let answer = match found.map(|(key, answer)| (key.clone(), answer.clone())) {
             Some((key, answer)) => {
-                let calls = state.calls.entry(key.clone()).or_default();
+                let calls = state.calls.entry(key).or_default();
                 let answer = answer.of_call(*calls);
                 *calls += 1;
                 answer
             }
-            None => None,
+            None => watch.map(|_| Answer::Watch),
         };
         let answer = answer.unwrap_or_else(|| refusals::unmatched(request.path()));
         state.requests.push(request);
@@ -435,6 +479,9 @@ fn serve(stream: impl Read + Write, shared: &Shared) -> io::Result<()> {
         let mut last = request
             .header("connection")
             .is_some_and(|value| value.eq_ignore_ascii_case("close"));
+        let watched = watches::watched(&request).unwrap_or_else(|| request.clone());
+        // Before the request counts as arrived: what is fed afterwards is told.
+        let position = shared.state().feeds.position();
         let mut answer = shared.take(request);
         while let Answer::Delay(time, inner) = answer {
             if !shared.wait(Some(time)) {
@@ -460,6 +507,10 @@ fn serve(stream: impl Read + Write, shared: &Shared) -> io::Result<()> {
             }
             Answer::Hang => {
                 shared.wait(None);
+                last = true;
+            }
+            Answer::Watch => {
+                watches::tell(out, shared, &watched, position)?;
                 last = true;
             }
             Answer::Delay(..) | Answer::Sequence(_) => unreachable!("both were resolved above"),
