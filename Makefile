@@ -2,7 +2,7 @@
 
 MINORS := $(notdir $(wildcard testkit/go/*))
 
-.PHONY: demo test tools lint deny control-planes record bench playground playground-check
+.PHONY: demo test tools lint deny control-planes record bench bench-audit fuzz playground playground-check
 
 # The main job on sample files. Needs only Rust.
 demo:
@@ -42,6 +42,19 @@ control-planes:
 # Measures explain against kubectl on a real API server; writes docs/benchmarks.md and README's figures.
 bench: control-planes
 	cargo bench --locked --bench explain
+
+# Measures the reader of audit logs on a log of KUBE_PLACEMENT_AUDIT_MIB (256); writes its section of docs/benchmarks.md.
+bench-audit:
+	cargo bench --locked --bench audit
+
+# Each fuzz target for FUZZ_SECONDS. Needs cargo-fuzz and a C++ compiler; the stable compiler is told to take its options.
+FUZZ_SECONDS ?= 30
+fuzz:
+	@cargo fuzz --version >/dev/null 2>&1 || { echo "error: cargo-fuzz is missing; install it with: cargo install cargo-fuzz"; exit 1; }
+	@command -v c++ >/dev/null || { echo "error: a C++ compiler is missing; install g++"; exit 1; }
+	@for target in $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))); do \
+	  RUSTC_BOOTSTRAP=1 cargo fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=65536 || exit 1; \
+	done
 
 # Plays every scenario on every minor and writes what the servers answered to tests/recorded/.
 record: control-planes

@@ -13,6 +13,7 @@
 //! - `answer`: a kind a file, the JSON contract and its view as blocks (`block`).
 //! - `render`: a format a file.
 //! - `cli`: a subcommand a file: parse, gather, analyse, show.
+//! - `internals`: decoders for fuzz targets, behind a cargo feature; no public API.
 //! - `env`, `error`, `signal`: the outside world as a value; the one table of exit codes; SIGINT and SIGTERM.
 //!
 //! Where to add what: CONTRIBUTING.md. A test in `tests/it/layers.rs` fails on an arrow that points back.
@@ -23,6 +24,8 @@ mod block;
 mod cli;
 mod env;
 mod error;
+#[cfg(feature = "internals")]
+pub mod internals;
 mod model;
 #[cfg(test)]
 mod registry;

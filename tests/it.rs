@@ -4,10 +4,13 @@ mod it {
     mod access;
     mod audited;
     mod connections;
+    mod corpora;
     mod coverage;
     mod credentials;
     mod errors;
+    mod incarnations;
     mod layers;
+    mod levels;
     mod plugin;
     mod readme;
     mod recorded;
@@ -18,4 +21,5 @@ mod it {
     mod several;
     mod signals;
     mod watch;
+    mod wrapped;
 }

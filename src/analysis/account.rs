@@ -20,6 +20,8 @@ pub(super) struct Account {
     pub(super) evidence: Vec<Evidence>,
     /// Whether every write since the Pod's creation was seen with what it asked for: then "none" means none.
     pub(super) is_whole: bool,
+    /// Whether no write after the last that is told of may have changed the field unseen.
+    pub(super) is_sure: bool,
 }
 
 /// Follows the field through the log. Null where the log tells nothing of nominations.
@@ -33,9 +35,11 @@ pub(super) fn of(story: &Story<'_>) -> Option<Account> {
         nominations: Vec::new(),
         evidence: Vec::new(),
         is_whole: false,
+        is_sure: true,
     };
     let mut current: Option<Nomination> = None;
     let mut gap = false;
+    let mut bound = false;
     let mut last_version = None;
     for write in writes {
         let Sourced { value, .. } = write;
@@ -46,6 +50,7 @@ pub(super) fn of(story: &Story<'_>) -> Option<Account> {
         match &value.action {
             Action::Create { .. } => account.is_whole = true,
             Action::Bind { node } => {
+                bound = true;
                 let node = node.as_ref().or(pod.node.as_ref());
                 if let Some(mut bound) = current.take() {
                     let how = if node == bound.node.as_ref() {
@@ -62,7 +67,9 @@ pub(super) fn of(story: &Story<'_>) -> Option<Account> {
                     .push(evidence(write, &format!("bound it to {node}")));
                 continue;
             }
-            Action::Delete if pod.node.is_none() => {
+            // A binding empties the field, and nobody can set it afterwards (422).
+            Action::Change if bound => continue,
+            Action::Delete if !bound && pod.node.is_none() => {
                 if let Some(mut gone) = current.take() {
                     end(&mut gone, write, Ended::Deleted);
                     account.nominations.push(gone);
@@ -78,9 +85,11 @@ pub(super) fn of(story: &Story<'_>) -> Option<Account> {
             (After::Unlogged, Asked::Keep) => continue,
             (After::Unlogged, Asked::Unknown) => {
                 gap = true;
+                account.is_sure = false;
                 continue;
             }
         };
+        account.is_sure = true;
         let before = current.as_ref().and_then(|current| current.node.clone());
         if after == before {
             continue;

@@ -10,10 +10,13 @@ use super::preempted_note::{self, PreemptedNote, Preemptor};
 use crate::model::event::Event;
 use crate::model::pod::{Pod, PodName, Uid};
 use crate::model::world::{Sourced, World};
-use crate::model::write::Write;
+use crate::model::write::{Action, Write};
 
 /// A `Preempted` event and what its note says.
 pub(super) type Preemption<'w> = (&'w Sourced<Event>, PreemptedNote);
+
+/// An audited write, and the incarnation that it was to where that is known.
+type Attributed<'w> = (Option<&'w Uid>, &'w Sourced<Write>);
 
 pub(crate) struct Index<'w> {
     pub(super) world: &'w World,
@@ -32,7 +35,7 @@ pub(crate) struct Index<'w> {
     /// Reporters of events that only a scheduler writes, with the manager that wrote them where that is known.
     schedulers: BTreeSet<(&'w str, Option<&'w str>)>,
     /// Audited writes by the Pod's name, in the order in which the server carried them out.
-    writes: BTreeMap<&'w PodName, Vec<&'w Sourced<Write>>>,
+    writes: BTreeMap<&'w PodName, Vec<Attributed<'w>>>,
     /// Users and managers that wrote the condition `PodScheduled`, as schedulers do.
     placers: BTreeSet<(&'w str, &'w str)>,
     /// The last event of each reporter.
@@ -61,20 +64,18 @@ impl<'w> Index<'w> {
         for event in world.events() {
             index.add_event(event);
         }
+        let mut of_names: BTreeMap<&PodName, Vec<&Sourced<Write>>> = BTreeMap::new();
         for write in world.writes() {
-            index
-                .writes
-                .entry(&write.value.pod)
-                .or_default()
-                .push(write);
+            of_names.entry(&write.value.pod).or_default().push(write);
             if write.value.reports {
                 index
                     .placers
                     .insert((&write.value.user, write.value.manager()));
             }
         }
-        for writes in index.writes.values_mut() {
-            in_order(writes);
+        for (name, mut writes) in of_names {
+            in_order(&mut writes);
+            index.writes.insert(name, attributed(&writes));
         }
         let found = index.preemptions.values_mut();
         for found in found.chain(index.group_preemptions.values_mut()) {
@@ -190,11 +191,12 @@ impl<'w> Index<'w> {
     pub(super) fn writes(&self, pod: &Pod) -> Vec<&'w Sourced<Write>> {
         let of_name = self.writes.get(&pod.name).into_iter().flatten().copied();
         of_name
-            .filter(|write| match &write.value.uid {
-                Some(uid) => *uid == pod.uid,
-                // Of the requests that name no incarnation, those since its creation are its own.
+            .filter(|(uid, write)| match uid {
+                Some(uid) => **uid == pod.uid,
+                // Of those to an incarnation that nobody names, the ones since its creation are its own.
                 None => write.value.at.map(whole_second) >= pod.created.map(whole_second),
             })
+            .map(|(_, write)| write)
             .collect()
     }
 
@@ -235,6 +237,31 @@ fn in_order(writes: &mut [&Sourced<Write>]) {
             *slot = write;
         }
     }
+}
+
+/// Says to which incarnation each write was. One that names none is to that of the last write which does since the name was
+/// created, else of the next before it is created again.
+fn attributed<'w>(writes: &[&'w Sourced<Write>]) -> Vec<Attributed<'w>> {
+    let creates = |write: &Sourced<Write>| {
+        write.value.is_accepted() && matches!(write.value.action, Action::Create { .. })
+    };
+    let named = |write: &&'w Sourced<Write>| write.value.uid.as_ref();
+    let mut last = None;
+    let mut found = Vec::with_capacity(writes.len());
+    for (place, write) in writes.iter().enumerate() {
+        if creates(write) {
+            last = None;
+        }
+        let (_, rest) = writes.split_at(place);
+        last = named(write).or(last).or_else(|| {
+            let later = rest.iter().skip(1).take_while(|write| !creates(write));
+            later
+                .filter(|write| write.value.is_accepted())
+                .find_map(named)
+        });
+        found.push((last, *write));
+    }
+    found
 }
 
 /// Times of objects are one second fine, those of an audit log a microsecond.

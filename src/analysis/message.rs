@@ -7,14 +7,14 @@ use crate::answer::nomination_explanation::Reason;
 
 /// A message taken apart. Counts overlap: one node can fail for several reasons.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Parsed {
-    pub(super) nodes_total: Option<u64>,
-    pub(super) reasons: Vec<Reason>,
+pub(crate) struct Parsed {
+    pub(crate) nodes_total: Option<u64>,
+    pub(crate) reasons: Vec<Reason>,
     /// What preemption said, without its prefix.
-    pub(super) preemption: Option<String>,
+    pub(crate) preemption: Option<String>,
 }
 
-pub(super) fn parse(message: &str) -> Parsed {
+pub(crate) fn parse(message: &str) -> Parsed {
     let text = message.trim();
     if text.is_empty() {
         return Parsed::default();

@@ -7,9 +7,9 @@ mod account;
 mod deadline;
 pub(crate) mod explain;
 mod index;
-mod message;
+pub(crate) mod message;
 mod nominations;
-mod preempted_note;
+pub(crate) mod preempted_note;
 #[cfg(test)]
 mod properties;
 mod room;

@@ -7,16 +7,16 @@
 use crate::model::pod::Uid;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PreemptedNote {
-    pub(super) preemptor: Preemptor,
+pub(crate) struct PreemptedNote {
+    pub(crate) preemptor: Preemptor,
     /// Null for a group, whose note names no node.
-    pub(super) node: Option<String>,
+    pub(crate) node: Option<String>,
     /// The victim was only un-reserved in the scheduler's memory, not deleted.
-    pub(super) in_memory: bool,
+    pub(crate) in_memory: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Preemptor {
+pub(crate) enum Preemptor {
     Pod(Uid),
     PodGroup(Uid),
     /// `namespace/name`, up to about 1.26.0.
@@ -24,7 +24,7 @@ pub(super) enum Preemptor {
     Unnamed,
 }
 
-pub(super) fn parse(note: &str) -> Option<PreemptedNote> {
+pub(crate) fn parse(note: &str) -> Option<PreemptedNote> {
     let rest = note.trim().strip_prefix("Preempted by ")?;
     let (rest, in_memory) = match rest.strip_suffix(" (in kube-scheduler memory).") {
         Some(rest) => (rest, true),

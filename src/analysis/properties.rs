@@ -246,7 +246,7 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
     };
     for fact in facts {
         let by_a_denied_read = match &fact.content {
-            Content::Pod(pod) => {
+            Content::Pod(pod) | Content::Draft(pod) => {
                 pod.uid.0 != "u-web"
                     && pod
                         .node

@@ -18,7 +18,7 @@ use crate::model::event::Event;
 use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName};
 use crate::model::version::Minor;
 use crate::model::world::{Sourced, World};
-use crate::model::write::Action;
+use crate::model::write::{Action, Write};
 
 /// Time without a preemption that parts two of them.
 const LOOP_GAP: SignedDuration = SignedDuration::from_secs(5);
@@ -87,6 +87,20 @@ impl<'w> Story<'w> {
         self.world.is_gone(&self.pod.uid)
     }
 
+    /// Whether it is known by what was asked for alone.
+    pub(super) fn is_draft(&self) -> bool {
+        self.world.is_draft(&self.pod.uid)
+    }
+
+    /// The accepted request of an audit log that deleted it before anybody bound it.
+    pub(super) fn unbound_deletion(&self) -> Option<&'w Sourced<Write>> {
+        let mut accepted = self.index.writes(self.pod).into_iter();
+        let mut accepted = accepted.by_ref().filter(|write| write.value.is_accepted());
+        accepted
+            .find(|write| matches!(write.value.action, Action::Bind { .. } | Action::Delete))
+            .filter(|write| write.value.action == Action::Delete && self.pod.node.is_none())
+    }
+
     pub(super) fn evidence(&self, at: Option<Timestamp>, text: impl Into<String>) -> Evidence {
         Evidence {
             source: self.source.to_owned(),
@@ -111,10 +125,9 @@ impl<'w> Story<'w> {
 
     /// Proven where an audit log states it, else Inferred.
     pub(super) fn certainty(&self) -> Certainty {
-        if self.witnessed().is_empty() {
-            Certainty::Inferred
-        } else {
-            Certainty::Proven
+        match &self.account {
+            Some(account) if account.is_sure && !account.evidence.is_empty() => Certainty::Proven,
+            _ => Certainty::Inferred,
         }
     }
 

@@ -122,6 +122,8 @@ fn audited(write: &Sourced<Write>) -> Option<Moment> {
             format!("{}: {words}", node.as_deref().unwrap_or("a node")),
         ),
         (Some(words), _, Asked::Set(node)) => ("NominationRefused", format!("to {node}: {words}")),
+        (Some(words), _, Asked::Clear) => ("ClearingRefused", words.clone()),
+        (Some(words), Action::Delete, _) => ("DeletionRefused", words.clone()),
         (None, Action::Bind { node }, _) => (
             "Bound",
             format!("to {}", node.as_deref().unwrap_or("a node")),

@@ -14,6 +14,8 @@ use super::write::Write;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Content {
     Pod(Box<Pod>),
+    /// A Pod as it was asked for; its object was not seen.
+    Draft(Box<Pod>),
     Node(Node),
     Event(Box<Event>),
     Claim(Claim),
@@ -34,7 +36,7 @@ impl Content {
     /// Newest time that this statement proves to have passed; sets the clock of a bundle.
     pub(crate) fn newest_observation(&self) -> Option<Timestamp> {
         match self {
-            Self::Pod(pod) => pod.newest_observation(),
+            Self::Pod(pod) | Self::Draft(pod) => pod.newest_observation(),
             Self::Node(node) => node.newest_observation.max(node.created),
             Self::Claim(_) | Self::Version(_) | Self::Workload(_) => None,
             Self::Write(write) => write.at,

@@ -166,6 +166,12 @@ impl Pod {
             .max()
     }
 
+    /// Whether its UID is not known; the decoder puts its name there.
+    pub(crate) fn is_unidentified(&self) -> bool {
+        let PodName { namespace, name } = &self.name;
+        self.uid.0 == format!("{namespace}/{name}")
+    }
+
     /// Whether the kubelet or somebody else ended it for good.
     pub(crate) fn finished(&self) -> bool {
         matches!(self.phase.as_deref(), Some("Succeeded" | "Failed"))

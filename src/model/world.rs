@@ -36,6 +36,10 @@ pub(crate) struct World {
     events: BTreeMap<String, Sourced<Event>>,
     /// Keys of the events about an object: each of many Pods is asked for its own.
     about: BTreeMap<Uid, BTreeSet<String>>,
+    /// Pods as they were asked for, where a log holds no objects.
+    drafts: Vec<Sourced<Pod>>,
+    /// Which of `pods` are drafts.
+    drafted: BTreeSet<Uid>,
     /// Audited requests by their ID.
     writes: BTreeMap<String, Sourced<Write>>,
     /// Pods that were there and are no more; what is known of them is their last state.
@@ -67,6 +71,10 @@ impl World {
                     );
                 }
             }
+            Content::Draft(pod) => self.drafts.push(Sourced {
+                source,
+                value: *pod,
+            }),
             Content::Node(node) => {
                 let newer = self.nodes.get(&node.name).is_none_or(|known| {
                     (node.newest_observation, &source)
@@ -149,6 +157,130 @@ impl World {
                 }
             }
         }
+    }
+
+    /// Puts drafts in the place of Pods whose objects nobody showed. To be called when all facts are in; once more does no harm.
+    pub(crate) fn settle(&mut self) {
+        self.tell_of_mixed_logs();
+        for uid in std::mem::take(&mut self.drafted) {
+            self.pods.remove(&uid);
+        }
+        let mut drafts: BTreeMap<PodName, Vec<Sourced<Pod>>> = BTreeMap::new();
+        for draft in &self.drafts {
+            let of_name = drafts.entry(draft.value.name.clone()).or_default();
+            of_name.push(draft.clone());
+        }
+        let mut known: BTreeMap<PodName, Vec<Option<Timestamp>>> = BTreeMap::new();
+        for pod in self.pods.values() {
+            if drafts.contains_key(&pod.value.name) {
+                let of_name = known.entry(pod.value.name.clone()).or_default();
+                of_name.push(pod.value.created);
+            }
+        }
+        for (name, mut of_name) in drafts {
+            // The fullest first: whose creation was seen, then who is identified.
+            of_name.sort_by(|a, b| {
+                let key = |draft: &Sourced<Pod>| {
+                    let value = &draft.value;
+                    (
+                        value.created.is_none(),
+                        value.is_unidentified(),
+                        value.created,
+                    )
+                };
+                (key(a), &a.value.uid, &a.source).cmp(&(key(b), &b.value.uid, &b.source))
+            });
+            let objects = known.remove(&name).unwrap_or_default();
+            // Times of objects are one second fine.
+            let is_object = |created: Option<Timestamp>| {
+                objects.iter().any(|object| match (object, created) {
+                    (Some(object), Some(created)) => {
+                        object.as_second().abs_diff(created.as_second()) <= 1
+                    }
+                    _ => true,
+                })
+            };
+            let (nameless, identified): (Vec<_>, Vec<_>) = of_name
+                .into_iter()
+                .partition(|draft| draft.value.is_unidentified());
+            let mut nameless = nameless.into_iter();
+            for mut draft in identified {
+                let uid = draft.value.uid.clone();
+                if self.pods.contains_key(&uid) {
+                    continue;
+                }
+                // One file saw the creation, another who it was.
+                if draft.value.created.is_none()
+                    && let Some(body) = nameless.next()
+                {
+                    draft.value = Pod {
+                        uid: uid.clone(),
+                        phase: draft.value.phase.or(body.value.phase),
+                        reason: draft.value.reason.or(body.value.reason),
+                        message: draft.value.message.or(body.value.message),
+                        start: draft.value.start.or(body.value.start),
+                        ..body.value
+                    };
+                }
+                self.drafted.insert(uid.clone());
+                self.pods.insert(uid, draft);
+            }
+            // The one that is identified may be an earlier incarnation.
+            let is_identified = |created: Option<Timestamp>| {
+                let drafted = self.drafted.iter().filter_map(|uid| self.pods.get(uid));
+                drafted
+                    .filter(|pod| pod.value.name == name)
+                    .any(|pod| pod.value.created.is_none() || pod.value.created >= created)
+            };
+            if let Some(draft) = nameless.next_back()
+                && !is_identified(draft.value.created)
+                && !is_object(draft.value.created)
+            {
+                self.drafted.insert(draft.value.uid.clone());
+                self.pods.insert(draft.value.uid.clone(), draft);
+            }
+        }
+    }
+
+    /// Says where one name belongs to several Pods at a time, which no cluster allows: then logs of several were given.
+    fn tell_of_mixed_logs(&mut self) {
+        let mut of_names: BTreeMap<&PodName, Vec<&Sourced<Write>>> = BTreeMap::new();
+        for write in self.writes.values() {
+            if write.value.is_accepted() && write.value.uid.is_some() {
+                of_names.entry(&write.value.pod).or_default().push(write);
+            }
+        }
+        let mut mixed = BTreeSet::new();
+        for (name, mut writes) in of_names {
+            writes.sort_by_key(|write| (write.value.at, &write.value.id));
+            let mut left = BTreeSet::new();
+            let mut last: Option<&Uid> = None;
+            for write in writes {
+                let uid = write.value.uid.as_ref();
+                if uid != last {
+                    left.extend(last);
+                    last = uid;
+                }
+                if last.is_some_and(|uid| left.contains(uid)) {
+                    mixed.insert(Coverage {
+                        source: write.source.clone(),
+                        subject: "audit log".to_owned(),
+                        state: State::Partial,
+                        detail: Some(format!(
+                            "Pods {}/{} of several UIDs were written to by turns: these are logs of several clusters; each UID is told of by itself",
+                            name.namespace, name.name
+                        )),
+                    });
+                    break;
+                }
+            }
+        }
+        self.coverage.extend(mixed);
+    }
+
+    /// Whether the Pod is known by what was asked for alone.
+    pub(crate) fn is_draft(&self, uid: &Uid) -> bool {
+        self.drafted.contains(uid)
     }
 
     pub(crate) fn add_source(&mut self, source: Source) {

@@ -7,7 +7,7 @@ pub(crate) mod audit;
 pub(crate) mod connect;
 pub(crate) mod credentials;
 pub(crate) mod decode;
-mod document;
+pub(crate) mod document;
 pub(crate) mod exec;
 mod failure;
 pub(crate) mod gather;

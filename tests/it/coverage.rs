@@ -28,6 +28,11 @@ const ONLY_FIXTURES: &[(&str, &str, &str)] = &[
     ),
     (
         "Unknown",
+        "objects-not-logged",
+        "the clusters here log requests with their answers",
+    ),
+    (
+        "Unknown",
         "trace-wiped",
         "servers before 1.35 are not run here",
     ),

@@ -20,6 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("env", &[]),
     ("error", &[]),
+    ("internals", &["analysis", "model", "source"]),
     ("lib", &[]),
     ("model", &[]),
     // Only tests name it.

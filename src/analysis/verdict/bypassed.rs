@@ -7,6 +7,9 @@ use crate::analysis::explain::EVENTS_ARE_KEPT;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 use crate::model::pod::OwnedField;
 use crate::model::want::Want;
+use crate::model::write::Action;
+
+const ADVICE: &str = "no resources were checked before the kubelet's own admission; let a scheduler place it by leaving spec.nodeName out";
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let binding = story.binding.as_ref()?;
@@ -27,6 +30,9 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             advice: Vec::new(),
         });
     }
+    if let Some(verdict) = by_the_log(story) {
+        return Some(verdict);
+    }
     let Some(creator) = story
         .pod
         .managed_fields
@@ -41,13 +47,50 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         cause: None,
         certainty: Certainty::Proven,
         overdue: false,
-        summary: format!("spec.nodeName was set to {} without a scheduler, by a writer that calls itself {:?}.", binding.node, creator.manager),
-        evidence: vec![story.evidence(creator.time, format!("managedFields: {:?} owns spec.nodeName; a binding leaves no owner", creator.manager))],
-        advice: vec!["no resources were checked before the kubelet's own admission; let a scheduler place it by leaving spec.nodeName out".to_owned()],
+        summary: format!(
+            "spec.nodeName was set to {} without a scheduler, by a writer that calls itself {:?}.",
+            binding.node, creator.manager
+        ),
+        evidence: vec![story.evidence(
+            creator.time,
+            format!(
+                "managedFields: {:?} owns spec.nodeName; a binding leaves no owner",
+                creator.manager
+            ),
+        )],
+        advice: vec![ADVICE.to_owned()],
     })
 }
 
 /// Without managedFields: no event says that it was assigned, though events go back to its creation.
+/// The audit log has the creation: what its creator wrote, and who that is.
+fn by_the_log(story: &Story<'_>) -> Option<Verdict> {
+    let writes = story.index.writes(story.pod);
+    let (write, node) = writes
+        .into_iter()
+        .find_map(|write| match &write.value.action {
+            Action::Create { node: Some(node) } if write.value.is_accepted() => Some((write, node)),
+            _ => None,
+        })?;
+    let user = write.value.actor();
+    let mut evidence = story.evidence(
+        write.value.at,
+        format!("audit log: user {user} created it with spec.nodeName {node}"),
+    );
+    evidence.source.clone_from(&write.source);
+    Some(Verdict {
+        kind: VerdictKind::Bypassed,
+        cause: None,
+        certainty: Certainty::Proven,
+        overdue: false,
+        summary: format!(
+            "spec.nodeName was set to {node} without a scheduler, by the user {user}."
+        ),
+        evidence: vec![evidence],
+        advice: vec![ADVICE.to_owned()],
+    })
+}
+
 fn by_silence(story: &Story<'_>) -> Option<Verdict> {
     let binding = story.binding.as_ref()?;
     let about = Want::events_about(story.pod);

@@ -20,6 +20,7 @@ mod node_not_recorded;
 mod node_unusable;
 mod not_nominated;
 mod nothing_in_progress;
+mod objects_not_logged;
 mod prebind_timeout;
 mod refused_by_kubelet;
 mod trace_wiped;
@@ -57,6 +58,7 @@ const RULES: &[Rule] = &[
     Rule::new("bound_unseen", bound_unseen::judge),
     // Gone, gated, our own decisions.
     Rule::new("deleted", deleted::judge),
+    Rule::new("objects_not_logged", objects_not_logged::judge),
     Rule::new("gated", gated::judge),
     Rule::new("withdrawn", withdrawn::judge),
     Rule::new("expired", expired::judge),

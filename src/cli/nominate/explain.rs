@@ -207,9 +207,7 @@ fn open(
     let request = args
         .selection
         .request(args.selection.selection()?, None, None);
-    let focus = Focus {
-        names: request.pod_names(),
-    };
+    let focus = Focus::on(request.pod_names());
     let mut origins = Vec::new();
     for path in &args.input.from {
         let collected =

@@ -11,6 +11,9 @@ use crate::source::audit::{self, Focus};
 /// Enough to see the first line of a log.
 const HEAD: usize = 64 << 10;
 
+/// Many lines of a log at a time.
+const BUFFER: usize = 1 << 20;
+
 /// A compression and how it begins.
 struct Compression {
     magic: &'static [u8],
@@ -64,8 +67,8 @@ fn content(
     mut reader: Box<dyn BufRead + '_>,
     focus: &Focus,
 ) -> Result<Option<String>, OfflineError> {
-    if audit::recognises(head) {
-        collected.take_log(subject, audit::read(&mut reader, focus));
+    if let Some(layout) = audit::recognises(head) {
+        collected.take_log(subject, audit::read(&mut reader, layout, focus));
         return Ok(None);
     }
     let reading = document::read(&bytes(path, &mut reader)?);
@@ -81,5 +84,5 @@ fn peek<'r>(reader: &'r mut dyn Read) -> io::Result<(Vec<u8>, Box<dyn BufRead + 
     let mut head = Vec::with_capacity(HEAD);
     reader.take(HEAD as u64).read_to_end(&mut head)?;
     let whole = Cursor::new(head.clone()).chain(reader).take(MAX_BYTES);
-    Ok((head, Box::new(BufReader::with_capacity(HEAD, whole))))
+    Ok((head, Box::new(BufReader::with_capacity(BUFFER, whole))))
 }

@@ -197,15 +197,22 @@ impl Collected {
                 log.bodiless
             );
         }
+        if log.nameless > 0 {
+            state = State::Partial;
+            detail = format!(
+                "{detail}; for {} writes it does not tell to which Pods they were",
+                log.nameless
+            );
+        }
         if let Some(fault) = &log.first_fault {
             state = State::Partial;
             detail = format!(
-                "{detail}; {} of {} lines cannot be read, first {fault}",
+                "{detail}; {} of {} lines or entries cannot be read, first {fault}",
                 log.broken, log.lines
             );
         }
         self.note(subject, state, detail);
-        for content in log.contents {
+        for content in log.into_contents() {
             self.held.note(&content);
             self.facts.push(Fact {
                 source: self.source.name.clone(),
@@ -232,6 +239,7 @@ impl Collected {
         for fact in std::mem::take(&mut self.facts) {
             world.fold(fact);
         }
+        world.settle();
     }
 
     /// Says whether this origin could hold what is wanted: its facts are in the World already.
@@ -319,7 +327,7 @@ impl Collected {
 impl Held {
     fn note(&mut self, content: &Content) {
         match content {
-            Content::Pod(pod) => {
+            Content::Pod(pod) | Content::Draft(pod) => {
                 let PodName { namespace, name } = pod.name.clone();
                 self.pods.entry(namespace).or_default().insert(name);
             }

@@ -1,0 +1,4 @@
+//! The note of a `Preempted` event, from the fuzzer. The corpora test replays what was found.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| kube_placement::internals::event_note(bytes));

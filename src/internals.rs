@@ -1,0 +1,55 @@
+//! Entry functions for the fuzz targets and the corpora test: bytes in, nothing out. Not public, not stable.
+//!
+//! One line a decoder of foreign bytes. It must not do more than call it.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use crate::source::offline;
+
+/// Reads some bytes as one decoder does.
+pub type Entry = fn(&[u8]);
+
+/// Each entry by the name of its fuzz target and of its folder in `fuzz/corpus`.
+pub const ENTRIES: &[(&str, Entry)] = &[
+    ("audit_file", audit_file),
+    ("audit_line", audit_line),
+    ("document", document),
+    ("event_note", event_note),
+    ("scheduler_message", scheduler_message),
+];
+
+/// A file of any kind: compressed, wrapped, or objects.
+pub fn audit_file(bytes: &[u8]) {
+    let focus = crate::source::audit::Focus::default();
+    let read = offline::open(Path::new("-"), &mut Cursor::new(bytes), &focus);
+    if let Ok(mut collected) = read {
+        collected.pour_into(&mut crate::model::world::World::default());
+    }
+}
+
+/// One line of an audit log.
+pub fn audit_line(bytes: &[u8]) {
+    use crate::source::audit::{Focus, Layout, read};
+    let log = read(&mut Cursor::new(bytes), Layout::Lines, &Focus::default());
+    log.into_contents().for_each(drop);
+}
+
+/// Objects in JSON or YAML.
+pub fn document(bytes: &[u8]) {
+    drop(crate::source::document::read(bytes));
+}
+
+/// The note of a `Preempted` event.
+pub fn event_note(bytes: &[u8]) {
+    drop(crate::analysis::preempted_note::parse(
+        &String::from_utf8_lossy(bytes),
+    ));
+}
+
+/// A scheduler's message.
+pub fn scheduler_message(bytes: &[u8]) {
+    drop(crate::analysis::message::parse(&String::from_utf8_lossy(
+        bytes,
+    )));
+}
