@@ -3,6 +3,7 @@
 mod it {
     mod access;
     mod audited;
+    mod collect;
     mod connections;
     mod coverage;
     mod credentials;

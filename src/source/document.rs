@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::bundle::kept;
 use super::decode;
 use crate::model::fact::Content;
 
@@ -23,6 +24,8 @@ pub(crate) struct Reading {
     pub(crate) ignored: BTreeMap<String, usize>,
     /// Faults, each a clear sentence.
     pub(crate) faults: Vec<String>,
+    /// The objects of `contents`, reduced to what a bundle may hold; null where they are not asked for.
+    pub(crate) kept: Option<Vec<serde_json::Value>>,
 }
 
 impl Reading {
@@ -63,6 +66,9 @@ impl Reading {
                 if list.is_some() {
                     self.listed.insert(decoder.kind);
                 }
+                if let Some(kept) = &mut self.kept {
+                    kept.push(kept::reduce(decoder, api_version, json));
+                }
                 self.contents.push(content);
             }
             Err(error) => self
@@ -93,7 +99,19 @@ struct ListType {
 
 /// Reads all documents in the bytes.
 pub(crate) fn read(bytes: &[u8]) -> Reading {
-    let mut reading = Reading::default();
+    read_into(Reading::default(), bytes)
+}
+
+/// The same, and keeps of each object what a bundle may hold.
+pub(super) fn read_to_keep(bytes: &[u8]) -> Reading {
+    let reading = Reading {
+        kept: Some(Vec::new()),
+        ..Reading::default()
+    };
+    read_into(reading, bytes)
+}
+
+fn read_into(mut reading: Reading, bytes: &[u8]) -> Reading {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else {
         reading.faults.push("it is not UTF-8 text".to_owned());

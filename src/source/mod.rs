@@ -4,6 +4,7 @@
 
 mod access;
 pub(crate) mod audit;
+pub(crate) mod bundle;
 pub(crate) mod connect;
 pub(crate) mod credentials;
 pub(crate) mod decode;
@@ -33,6 +34,8 @@ pub(crate) struct Reply {
     pub(crate) detail: Option<String>,
     /// The server's clock, where it told one.
     pub(crate) clock: Option<jiff::Timestamp>,
+    /// The objects, as a bundle may hold them; empty where none is made.
+    kept: Vec<serde_json::Value>,
 }
 
 impl Reply {

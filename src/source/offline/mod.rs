@@ -3,6 +3,7 @@
 //! One file an origin, and its line below; the first one that recognises a path reads it.
 //! Nothing is written, followed out of the folder, or trusted.
 
+mod bundle;
 mod file;
 mod folder;
 mod input;
@@ -52,6 +53,7 @@ impl OfflineOrigin {
 /// All of them, in the order in which they are tried.
 pub(crate) const ORIGINS: &[OfflineOrigin] = &[
     OfflineOrigin::new("stdin", stdin::recognises, stdin::read),
+    OfflineOrigin::new("bundle", bundle::recognises, bundle::read),
     OfflineOrigin::new("folder", folder::recognises, folder::read),
     OfflineOrigin::new("file", file::recognises, file::read),
 ];
@@ -67,6 +69,10 @@ pub(crate) enum OfflineError {
     },
     #[error("{path:?} holds no Kubernetes objects: {fault}")]
     Foreign { path: PathBuf, fault: String },
+    #[error("{path:?} is a bundle of version {version:?}, which is newer than this program")]
+    Newer { path: PathBuf, version: String },
+    #[error("{path:?} is a bundle whose manifest cannot be read: {fault}")]
+    Manifest { path: PathBuf, fault: String },
 }
 
 /// All that one origin held.
@@ -79,6 +85,8 @@ pub(crate) struct Collected {
     coverage: Vec<Coverage>,
     listed: BTreeSet<&'static str>,
     faulty: bool,
+    /// Of a bundle: what each read answered.
+    recorded: Option<bundle::Recorded>,
 }
 
 /// What an origin held, by name: enough to say what it can answer.
@@ -143,6 +151,7 @@ impl Collected {
             coverage: Vec::new(),
             listed: BTreeSet::new(),
             faulty: false,
+            recorded: None,
         }
     }
 
@@ -236,6 +245,9 @@ impl Collected {
 
     /// Says whether this origin could hold what is wanted: its facts are in the World already.
     pub(crate) fn ask(&self, want: &Want) -> Reply {
+        if let Some(recorded) = &self.recorded {
+            return recorded.ask(want, &self.held);
+        }
         let (state, detail) = self.completeness(want);
         Reply {
             want: want.clone(),
@@ -243,7 +255,13 @@ impl Collected {
             state,
             detail,
             clock: None,
+            kept: Vec::new(),
         }
+    }
+
+    /// What a bundle was made for: its namespace, and the context that it was made by.
+    pub(crate) fn asked(&self) -> Option<(Option<&str>, Option<&str>)> {
+        self.recorded.as_ref().map(bundle::Recorded::asked)
     }
 
     fn completeness(&self, want: &Want) -> (State, Option<String>) {
