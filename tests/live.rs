@@ -14,6 +14,8 @@ mod audited;
 mod both;
 #[path = "live/clusters.rs"]
 mod clusters;
+#[path = "live/collected.rs"]
+mod collected;
 #[path = "live/connections.rs"]
 mod connections;
 #[path = "live/credentials.rs"]

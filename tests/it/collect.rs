@@ -199,7 +199,7 @@ fn comparable(mut answer: Value) -> Value {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(fields) => {
-                fields.remove("source");
+                fields.retain(|key, _| !["generatedAt", "source", "sources"].contains(&&**key));
                 fields.values_mut().for_each(strip);
             }
             Value::Array(values) => values.iter_mut().for_each(strip),
@@ -207,18 +207,6 @@ fn comparable(mut answer: Value) -> Value {
         }
     }
     strip(&mut answer);
-    let items = answer["items"]
-        .as_array_mut()
-        .map_or(&mut [][..], |items| items.as_mut_slice());
-    for item in items {
-        item.as_object_mut()
-            .expect("an answer")
-            .retain(|key, _| !["generatedAt", "sources"].contains(&key.as_str()));
-    }
-    answer
-        .as_object_mut()
-        .expect("an answer")
-        .retain(|key, _| !["generatedAt", "sources"].contains(&key.as_str()));
     answer
 }
 
@@ -689,6 +677,21 @@ fn a_dry_run_sends_reviews_alone_and_writes_nothing() {
 }
 
 #[test]
+fn a_bundle_may_come_by_standard_input() {
+    let stage = Stage::new(routes());
+    let (_, path) = stage.collect("b.tar.zst", &["web", "-n", "shop"]);
+    let words = ["explain", "web", "-n", "shop", "-o", "json", "--from"];
+    let piped = command(BINARY, &[&words[..], &["-"]].concat())
+        .stdin(fs::File::open(&path).expect("the bundle is there"))
+        .output()
+        .expect("it runs");
+    let piped: Value = serde_json::from_slice(&piped.stdout).expect("an answer");
+    assert_eq!(piped["sources"], json!([{"name": "-", "kind": "bundle"}]));
+    let read = nominate(&[&words[..], &[&path]].concat());
+    assert_eq!(comparable(piped), comparable(answer(&read)));
+}
+
+#[test]
 fn a_folder_with_what_was_in_it_is_a_bundle_too() {
     let stage = Stage::new(routes());
     let (_, path) = stage.collect("b.tar.zst", &["web", "-n", "shop"]);
@@ -731,6 +734,13 @@ fn a_bundle_of_all_answers_for_one() {
         answer(&run)["verdict"]["kind"].clone()
     };
     assert_eq!(verdict(&all, "web"), verdict(&one, "web"));
+    // As of files: a name is looked for in every namespace, and inputs may stand beside each other.
+    for more in [&[][..], &["--from", "examples/preemption"]] {
+        let words = [&["explain", "web", "-o", "json", "--from", &all], more].concat();
+        let run = nominate(&words);
+        let found = answer(&run)["verdict"]["kind"].clone();
+        assert_eq!(found, verdict(&one, "web"), "{words:?}");
+    }
     let run = nominate(&["explain", "old", "-n", "shop", "-o", "json", "--from", &one]);
     assert!(
         run.stdout.contains("the bundle was not made for it"),

@@ -11,6 +11,7 @@ use testkit::collect;
 use testkit::scenario::Moment;
 
 use crate::audited::FROM_AUDIT;
+use crate::collected;
 use crate::plugin::{kubectl, same};
 use crate::rows::{A_MINUTE_LATER, FROM_FILES, ROWS, Row, WITH_FEW_RIGHTS, WITH_FEW_RIGHTS_LATER};
 
@@ -73,12 +74,16 @@ pub(crate) fn check(
     due(row, &live)?;
     stated(moment, &live)?;
     let now = live["now"].as_str().ok_or("the answer has no now")?;
+    collected::check(cluster, moment, folder, &live)?;
+    if find(WITH_FEW_RIGHTS, moment).is_some() {
+        collected::check_more(cluster, moment, folder, &live)?;
+    }
     let log = collect::audit_log(folder);
     let folder = folder.to_str().ok_or("the folder's name is not UTF-8")?;
-    let collected = explain(cluster, "nobody", moment, &["--from", folder, "--now", now])?;
+    let from_files = explain(cluster, "nobody", moment, &["--from", folder, "--now", now])?;
     match find(FROM_FILES, moment) {
-        Some(row) => due(row, &collected)?,
-        None => same(&projection(&live), &projection(&collected))?,
+        Some(row) => due(row, &from_files)?,
+        None => same(&projection(&live), &projection(&from_files))?,
     }
     let log = log.to_str().ok_or("the folder's name is not UTF-8")?;
     let audited = explain(cluster, "nobody", moment, &["--from", log, "--now", now])?;

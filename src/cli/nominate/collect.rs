@@ -16,7 +16,6 @@ use crate::cli::runtime::Runtime;
 use crate::env::Env;
 use crate::error::{Error, Kind, exit};
 use crate::model::coverage::State;
-use crate::model::workload::WorkloadKind;
 use crate::model::world::World;
 use crate::render::escape;
 use crate::source::Origin;
@@ -169,35 +168,11 @@ fn bundle(
         context: request.context.clone(),
         now,
         request: Question {
-            selection: words(request),
+            selection: request.words(),
             namespace: request.namespace.clone(),
         },
     };
     Ok(tape.bundle(heading, redactor))
-}
-
-/// The selection in the words of the command line.
-fn words(request: &Request) -> String {
-    match &request.selection {
-        Selection::Named(targets) => {
-            let words = targets.iter().map(|target| {
-                let kind = target.workload.map_or("pods", WorkloadKind::resource);
-                format!("{kind}/{}", target.name)
-            });
-            words.collect::<Vec<_>>().join(" ")
-        }
-        Selection::Matching { labels, fields } => {
-            let flags = [
-                ("-l", labels.to_string()),
-                ("--field-selector", fields.to_string()),
-            ];
-            let flags = flags.iter().filter(|(_, selector)| !selector.is_empty());
-            let flags = flags.map(|(flag, selector)| format!("{flag} {selector}"));
-            flags.collect::<Vec<_>>().join(" ")
-        }
-        Selection::Uid(uid) => format!("--uid {}", uid.0),
-        Selection::Found(_) => String::new(),
-    }
 }
 
 /// `nomination-NAMESPACE-NAME-TIME.tar.zst`; nothing in it can lead elsewhere.

@@ -235,13 +235,22 @@ fn open(
     };
     let mut origins = Vec::new();
     for path in &args.input.from {
-        let collected =
+        let mut collected =
             offline::open(path, &mut env.stdin, &focus).map_err(|error| offline_error(&error))?;
-        // The same words mean the same as where the bundle was made.
-        if let ([_], Some((namespace, context))) = (args.input.from.as_slice(), collected.asked()) {
-            request = args
-                .selection
-                .request(selection.clone(), namespace, context);
+        // A bundle answers its own question read by read, and any other from all that it holds.
+        if let Some((question, context)) = collected.asked() {
+            let alone = args.input.from.len() == 1;
+            if alone {
+                let namespace = question.namespace.as_deref();
+                request = args
+                    .selection
+                    .request(selection.clone(), namespace, context);
+            }
+            let is_its_own =
+                question.selection == request.words() && question.namespace == request.namespace;
+            if !(alone && is_its_own) {
+                collected.spread();
+            }
         }
         origins.push(Origin::Offline(Box::new(collected)));
     }

@@ -95,7 +95,7 @@ pub(crate) struct Heading {
 #[derive(Debug, Default)]
 pub(crate) struct Tape(Mutex<BTreeMap<Want, Taken>>);
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Taken {
     state: State,
     detail: Option<String>,
@@ -116,17 +116,14 @@ impl Tape {
 
     /// Makes the bundle of all that was taken. What the redactor finds is replaced before anything is put into words.
     pub(crate) fn bundle(&self, heading: Heading, redactor: &mut Redactor) -> Bundle {
-        let taken = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let taken = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let Heading {
-            mut server,
+            server,
             mut context,
             now,
             mut request,
         } = heading;
+        let mut server = without_user(&server);
         redactor.redact(&mut server);
         redactor.redact_any(&mut context);
         redactor.redact(&mut request.selection);
@@ -186,9 +183,28 @@ pub(crate) struct Bundle {
     pub(crate) reads: usize,
 }
 
+/// An address without the name and password that may stand in it.
+fn without_user(address: &str) -> String {
+    match (address.split_once("://"), address.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
+        _ => address.to_owned(),
+    }
+}
+
 /// JSON for people as well: whoever sends a bundle wants to see what is in it.
 fn pretty(value: &impl Serialize) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(value).expect("its keys are texts");
     bytes.push(b'\n');
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_of_an_address_is_kept() {
+        assert_eq!(without_user("https://a:b@c:6443/d"), "https://c:6443/d");
+        assert_eq!(without_user("https://c:6443"), "https://c:6443");
+    }
 }

@@ -82,3 +82,39 @@ pub(crate) async fn pack(bundle: &Bundle, out: &mut dyn Write) -> io::Result<()>
     let packer = archive.into_inner()?;
     packer.finish()?.flush()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    /// What a signal does while a bundle is written.
+    #[test]
+    fn a_save_that_is_given_up_leaves_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let names = || {
+            let entries = fs::read_dir(folder.path()).expect("the folder is there");
+            let names = entries.map(|entry| entry.expect("an entry").file_name());
+            names
+                .map(|name| name.to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
+        };
+        let bundle = Bundle {
+            files: vec![("manifest.json".to_owned(), b"{}".to_vec())],
+            reads: 0,
+        };
+        let path = folder.path().join("bundle.tar.zst");
+        {
+            let mut saving = pin!(save(&bundle, &path, false));
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(matches!(saving.as_mut().poll(&mut context), Poll::Pending));
+            let half = names();
+            assert!(
+                half.len() == 1 && half.iter().all(|name| name.starts_with(".nomination-")),
+                "{half:?}"
+            );
+        }
+        assert_eq!(names(), Vec::<String>::new());
+    }
+}

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::path::{Component, Path};
 
 use jiff::Timestamp;
@@ -20,17 +20,17 @@ use crate::model::fact::Fact;
 use crate::model::selector::{FieldSelector, LabelSelector};
 use crate::model::want::Want;
 use crate::source::audit::Focus;
-use crate::source::bundle::{API_VERSION, KIND, MANIFEST, Manifest, Read as Asked};
+use crate::source::bundle::{API_VERSION, KIND, MANIFEST, Manifest, Question, Read as Asked};
 use crate::source::{Reply, document};
-
-/// How zstd begins (RFC 8878).
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// A block of a tar, which its first name begins.
 const BLOCK: usize = 512;
 
 /// Enough of a manifest to see what it is.
 const HEAD: usize = 4 << 10;
+
+/// The same, packed: more than one block of zstd.
+const PACKED_HEAD: u64 = 256 << 10;
 
 /// More than the objects of a large cluster take; a bound against a bomb.
 const MAX_BYTES: u64 = 1 << 30;
@@ -45,7 +45,7 @@ const NAMED: usize = 5;
 #[derive(Debug)]
 pub(super) struct Recorded {
     context: Option<String>,
-    namespace: Option<String>,
+    question: Question,
     now: Timestamp,
     /// By kind and subject.
     answers: BTreeMap<(String, String), Answer>,
@@ -68,30 +68,33 @@ struct Version {
 }
 
 pub(super) fn recognises(path: &Path) -> bool {
-    head(path).is_ok_and(|head| {
-        let kind = format!("\"{KIND}\"");
-        head.windows(kind.len()).any(|part| part == kind.as_bytes())
-    })
+    let mut head = Vec::new();
+    if path.is_dir() {
+        let manifest = open_inside(path, MANIFEST);
+        let read = manifest.and_then(|file| file.take(HEAD as u64).read_to_end(&mut head));
+        return read.is_ok() && is_manifest(&head);
+    }
+    if !path.is_file() {
+        return false;
+    }
+    let read = File::open(path).and_then(|file| file.take(PACKED_HEAD).read_to_end(&mut head));
+    read.is_ok() && begins(&head)
 }
 
-/// The beginning of what would be the manifest.
-fn head(path: &Path) -> io::Result<Vec<u8>> {
+/// Whether bytes begin as an archive whose first entry is the manifest of a bundle.
+pub(super) fn begins(head: &[u8]) -> bool {
+    let Ok(plain) = zstd::Decoder::new(head) else {
+        return false;
+    };
     let mut bytes = Vec::new();
-    if path.is_dir() {
-        open_inside(path, MANIFEST)?
-            .take(HEAD as u64)
-            .read_to_end(&mut bytes)?;
-        return Ok(bytes);
-    }
-    let mut file = BufReader::new(File::open(path)?);
-    if !io::BufRead::fill_buf(&mut file)?.starts_with(ZSTD) {
-        return Ok(bytes);
-    }
-    zstd::Decoder::with_buffer(file)?
-        .take((BLOCK + HEAD) as u64)
-        .read_to_end(&mut bytes)?;
-    let named = bytes.starts_with(format!("{MANIFEST}\0").as_bytes());
-    Ok(if named { bytes } else { Vec::new() })
+    // What was read of a beginning counts, though it ends too early.
+    drop(plain.take((BLOCK + HEAD) as u64).read_to_end(&mut bytes));
+    bytes.starts_with(format!("{MANIFEST}\0").as_bytes()) && is_manifest(&bytes)
+}
+
+/// Its kind stands near the beginning.
+fn is_manifest(head: &[u8]) -> bool {
+    memchr::memmem::find(head, format!("\"{KIND}\"").as_bytes()).is_some()
 }
 
 pub(super) fn read(
@@ -100,45 +103,37 @@ pub(super) fn read(
     _focus: &Focus,
 ) -> Result<Collected, OfflineError> {
     let mut collected = Collected::new(path);
-    let (manifest, mut files) = if path.is_dir() {
-        unpacked(path, &mut collected)?
-    } else {
-        packed(path, &mut collected)?
-    };
-    let mut recorded = Recorded {
-        context: manifest.context,
-        namespace: manifest.request.namespace,
-        now: manifest.now,
-        answers: BTreeMap::new(),
-        is_poured: Cell::new(false),
-    };
-    let redacted = manifest.redactions.places;
-    if redacted > 0 {
-        let detail = format!("its maker redacted {redacted} places before it was written");
-        collected.note("the bundle", State::Partial, detail);
+    if path.is_dir() {
+        let (manifest, files) = unpacked(path, &mut collected)?;
+        return Ok(collected.with(manifest, files));
     }
-    for asked in manifest.reads {
-        let answer = collected.answer(&asked, &mut files);
-        let key = (asked.kind, asked.subject);
-        recorded
-            .answers
-            .entry(key)
-            .and_modify(|known| known.join(&answer))
-            .or_insert(answer);
-    }
-    collected.recorded = Some(recorded);
-    Ok(collected)
+    let file = File::open(path).map_err(|source| OfflineError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    read_packed(path, file)
+}
+
+/// Reads an archive from anywhere.
+pub(super) fn read_packed(path: &Path, bytes: impl Read) -> Result<Collected, OfflineError> {
+    let mut collected = Collected::new(path);
+    let (manifest, files) = packed(path, bytes, &mut collected)?;
+    Ok(collected.with(manifest, files))
 }
 
 type Files = BTreeMap<String, Vec<u8>>;
 
 /// Reads an archive. What follows a fault is lost, what precedes it is used.
-fn packed(path: &Path, collected: &mut Collected) -> Result<(Manifest, Files), OfflineError> {
+fn packed(
+    path: &Path,
+    bytes: impl Read,
+    collected: &mut Collected,
+) -> Result<(Manifest, Files), OfflineError> {
     let fail = |source| OfflineError::Read {
         path: path.to_owned(),
         source,
     };
-    let plain = zstd::Decoder::new(File::open(path).map_err(fail)?).map_err(fail)?;
+    let plain = zstd::Decoder::new(bytes).map_err(fail)?;
     let mut archive = tar::Archive::new(plain.take(MAX_BYTES));
     let mut entries = archive.entries().map_err(fail)?;
     let first = entries
@@ -256,6 +251,33 @@ fn manifest(path: &Path, bytes: &[u8]) -> Result<Manifest, OfflineError> {
 }
 
 impl Collected {
+    /// Takes in what the manifest says, and the files that it names.
+    fn with(mut self, manifest: Manifest, mut files: Files) -> Self {
+        let mut recorded = Recorded {
+            context: manifest.context,
+            question: manifest.request,
+            now: manifest.now,
+            answers: BTreeMap::new(),
+            is_poured: Cell::new(false),
+        };
+        let redacted = manifest.redactions.places;
+        if redacted > 0 {
+            let detail = format!("its maker redacted {redacted} places before it was written");
+            self.note("the bundle", State::Partial, detail);
+        }
+        for asked in manifest.reads {
+            let answer = self.answer(&asked, &mut files);
+            let key = (asked.kind, asked.subject);
+            recorded
+                .answers
+                .entry(key)
+                .and_modify(|known| known.join(&answer))
+                .or_insert(answer);
+        }
+        self.recorded = Some(recorded);
+        self
+    }
+
     /// What a read answered. What should be there and is not takes its completeness away.
     fn answer(&mut self, asked: &Asked, files: &mut Files) -> Answer {
         let mut facts = Vec::new();
@@ -323,9 +345,17 @@ impl Answer {
 }
 
 impl Recorded {
-    /// Namespace and context of the question that it was made for.
-    pub(super) fn asked(&self) -> (Option<&str>, Option<&str>) {
-        (self.namespace.as_deref(), self.context.as_deref())
+    /// The question that it was made for, and the context.
+    pub(super) fn asked(&self) -> (&Question, Option<&str>) {
+        (&self.question, self.context.as_deref())
+    }
+
+    /// All that it holds, once.
+    pub(super) fn all(&self) -> Vec<Fact> {
+        let all = self.answers.values().filter(|_| !self.is_poured.get());
+        let facts = all.flat_map(|answer| answer.facts.clone()).collect();
+        self.is_poured.set(true);
+        facts
     }
 
     fn find(&self, want: &Want) -> Option<&Answer> {
@@ -345,9 +375,7 @@ impl Recorded {
             facts,
         } = found.unwrap_or_else(|| {
             let (state, detail) = self.completeness(want, held);
-            let all = self.answers.values().filter(|_| !self.is_poured.get());
-            let facts = all.flat_map(|answer| answer.facts.clone()).collect();
-            self.is_poured.set(true);
+            let facts = self.all();
             Answer {
                 state,
                 detail,

@@ -77,7 +77,7 @@ fn content(
 }
 
 /// Reads the beginning, and gives it back with a reader of the whole.
-fn peek<'r>(reader: &'r mut dyn Read) -> io::Result<(Vec<u8>, Box<dyn BufRead + 'r>)> {
+pub(super) fn peek<'r>(reader: &'r mut dyn Read) -> io::Result<(Vec<u8>, Box<dyn BufRead + 'r>)> {
     let mut head = Vec::with_capacity(HEAD);
     reader.take(HEAD as u64).read_to_end(&mut head)?;
     let whole = Cursor::new(head.clone()).chain(reader).take(MAX_BYTES);

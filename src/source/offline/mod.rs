@@ -17,6 +17,7 @@ use jiff::Timestamp;
 
 use super::Reply;
 use super::audit::{Focus, Log};
+use super::bundle::Question;
 use super::document::{self, Reading};
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::{Content, Fact};
@@ -112,7 +113,11 @@ pub(crate) fn open(
     match ORIGINS.iter().find(|origin| (origin.recognises)(path)) {
         Some(origin) => {
             let mut collected = (origin.read)(path, stdin, focus)?;
-            origin.name.clone_into(&mut collected.source.kind);
+            let kind = collected
+                .recorded
+                .as_ref()
+                .map_or(origin.name, |_| "bundle");
+            kind.clone_into(&mut collected.source.kind);
             Ok(collected)
         }
         None => Err(OfflineError::Missing(path.to_owned())),
@@ -259,9 +264,16 @@ impl Collected {
         }
     }
 
-    /// What a bundle was made for: its namespace, and the context that it was made by.
-    pub(crate) fn asked(&self) -> Option<(Option<&str>, Option<&str>)> {
+    /// The question that a bundle was made for, and the context that it was made by.
+    pub(crate) fn asked(&self) -> Option<(&Question, Option<&str>)> {
         self.recorded.as_ref().map(bundle::Recorded::asked)
+    }
+
+    /// Gives all that a bundle holds at once, as files do: for a question that it was not made for.
+    pub(crate) fn spread(&mut self) {
+        if let Some(recorded) = &self.recorded {
+            self.facts.extend(recorded.all());
+        }
     }
 
     fn completeness(&self, want: &Want) -> (State, Option<String>) {
