@@ -98,8 +98,8 @@ impl Request {
                     ("--field-selector", fields.to_string()),
                 ];
                 let flags = flags.iter().filter(|(_, selector)| !selector.is_empty());
-                let flags = flags.map(|(flag, selector)| format!("{flag} {selector}"));
-                flags.collect::<Vec<_>>().join(" ")
+                let flags = flags.map(|(flag, selector)| format!(" {flag} {selector}"));
+                format!("pods{}", flags.collect::<String>())
             }
             Selection::Uid(uid) => format!("--uid {}", uid.0),
             Selection::Found(pods) => {

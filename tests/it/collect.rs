@@ -379,6 +379,10 @@ fn pages_are_joined() {
 #[test]
 fn no_secret_gets_into_a_bundle_or_an_answer() {
     let stage = Stage::new(routes());
+    let kubeconfig = fs::read_to_string(&stage.kubeconfig).expect("it was written");
+    let with_token = kubeconfig.replace("user: {}", &format!("user: {{token: {CANARY}}}"));
+    assert_ne!(with_token, kubeconfig);
+    fs::write(&stage.kubeconfig, with_token).expect("it is written");
     for (name, question) in [
         ("one", &["web", "-n", "shop"][..]),
         ("set", &["sts/web", "-n", "shop"]),
@@ -464,6 +468,39 @@ fn the_manifest_says_what_it_is_and_what_is_left_out() {
         .map(|(name, _)| name.as_str())
         .collect();
     assert_eq!(named, there);
+}
+
+#[test]
+fn the_manifest_has_the_question_in_the_words_of_the_command_line() {
+    let stage = Stage::new(routes());
+    for (question, selection, namespace) in [
+        (&["-A"][..], "pods", Value::Null),
+        (
+            &["-l", "app in (web)", "-A"],
+            "pods -l app=web",
+            Value::Null,
+        ),
+        (
+            &["po", "web", "done", "-n", "shop"],
+            "pods/web pods/done",
+            json!("shop"),
+        ),
+        (
+            &["sts", "web", "-n", "shop"],
+            "statefulsets/web",
+            json!("shop"),
+        ),
+        (
+            &["--uid", "u-web", "-n", "shop"],
+            "--uid u-web",
+            json!("shop"),
+        ),
+    ] {
+        let (run, path) = stage.collect("b.tar.zst", &[question, &["--force"]].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let due = json!({"selection": selection, "namespace": namespace});
+        assert_eq!(manifest(&path)["request"], due);
+    }
 }
 
 #[test]

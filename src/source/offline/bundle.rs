@@ -35,6 +35,9 @@ const PACKED_HEAD: u64 = 256 << 10;
 /// More than the objects of a large cluster take; a bound against a bomb.
 const MAX_BYTES: u64 = 1 << 30;
 
+/// More than the manifest of so many reads takes.
+const MAX_MANIFEST: u64 = 64 << 20;
+
 /// More reads than a question has; a bound against a maze.
 const MAX_ENTRIES: usize = 100_000;
 
@@ -140,7 +143,10 @@ fn packed(
         .next()
         .ok_or_else(|| fail(io::ErrorKind::UnexpectedEof.into()))
         .and_then(|entry| entry.map_err(fail))?;
-    let manifest = manifest(path, &whole(first).map_err(fail)?)?;
+    // Only what is a plain file by its header has no more bytes than the archive has.
+    let is_file = first.header().entry_type().is_file();
+    let bytes = whole(first.take(if is_file { MAX_MANIFEST } else { 0 }));
+    let manifest = manifest(path, &bytes.map_err(fail)?)?;
     let due: BTreeSet<&String> = manifest.files().collect();
     let mut files = Files::new();
     let mut strange = Vec::new();
@@ -196,7 +202,8 @@ fn unpacked(path: &Path, collected: &mut Collected) -> Result<(Manifest, Files),
         }
         Ok(bytes)
     };
-    let manifest = manifest(path, &read(MANIFEST).map_err(fail)?)?;
+    let bytes = open_inside(path, MANIFEST).and_then(|file| whole(file.take(MAX_MANIFEST)));
+    let manifest = manifest(path, &bytes.map_err(fail)?)?;
     let mut files = Files::new();
     for name in manifest.files() {
         match read(name) {
