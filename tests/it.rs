@@ -5,6 +5,7 @@ mod it {
     mod coverage;
     mod errors;
     mod layers;
+    mod many;
     mod plugin;
     mod readme;
     mod recorded;
