@@ -19,6 +19,7 @@ tools:
 	@missing=""; \
 	command -v cc >/dev/null || missing="$$missing gcc libc6-dev"; \
 	command -v unshare >/dev/null && command -v setpriv >/dev/null || missing="$$missing util-linux"; \
+	command -v script >/dev/null || missing="$$missing bsdutils"; \
 	if [ -n "$$missing" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -y -q $$missing; \
 	  else echo "error: install these first:$$missing"; exit 1; fi; \
@@ -57,4 +58,4 @@ playground-check: control-planes
 # Plays every scenario on every minor and writes what the servers answered to tests/recorded/.
 record: control-planes
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- scenario
-	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- gang
+	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- gates

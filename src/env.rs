@@ -20,6 +20,7 @@ pub(crate) struct Env {
     pub(crate) stdin: Box<dyn Read>,
     pub(crate) stdout: Box<dyn Write>,
     pub(crate) stderr: Box<dyn Write>,
+    pub(crate) stdin_is_terminal: bool,
     pub(crate) stdout_is_terminal: bool,
     /// Columns of the terminal.
     pub(crate) width: usize,
@@ -48,6 +49,7 @@ impl Env {
             stdin: Box::new(std::io::stdin()),
             stdout: Box::new(std::io::BufWriter::new(std::io::stdout())),
             stderr: Box::new(std::io::stderr()),
+            stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             width,
             now: Timestamp::now,

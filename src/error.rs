@@ -10,9 +10,12 @@ pub(crate) mod exit {
     pub(crate) const FINDING: u8 = 3;
     pub(crate) const WARNING: u8 = 4;
     pub(crate) const INCOMPLETE: u8 = 5;
+    pub(crate) const TIMED_OUT: u8 = 7;
 
     /// The order in which they count where several apply.
-    const ORDER: [u8; 8] = [USAGE, FAILURE, 7, 6, FINDING, INCOMPLETE, WARNING, DONE];
+    const ORDER: [u8; 8] = [
+        USAGE, FAILURE, TIMED_OUT, 6, FINDING, INCOMPLETE, WARNING, DONE,
+    ];
 
     /// The one that counts of several.
     pub(crate) fn first(codes: impl IntoIterator<Item = u8>) -> u8 {
@@ -26,9 +29,11 @@ Exit codes:
   0  done
   1  the tool failed: the server, the kubeconfig or the input could not be used
   2  usage: a wrong flag or argument
-  3  a finding of severity error (with --fail-on)
+  3  a finding of severity error (with --fail-on), or another verdict is final than --for waits for
   4  only warnings (with --fail-on=warning)
-  5  the verdict needs what could not be observed";
+  5  the verdict needs what could not be observed
+  7  timed out (--timeout)
+  130, 143  interrupted by SIGINT, ended by SIGTERM";
 }
 
 /// Kind of a failure. One match turns it into an exit code.
@@ -45,6 +50,8 @@ pub(crate) enum Kind {
     Internal,
     /// The reader of our output went away; not an error for anybody.
     BrokenPipe,
+    /// A signal ended the command with this exit code; who sent it needs not be told.
+    Interrupted(u8),
 }
 
 /// A failure that ends the command.
@@ -96,14 +103,17 @@ impl Error {
             | Kind::BadData
             | Kind::Internal => exit::FAILURE,
             Kind::BrokenPipe => exit::DONE,
+            Kind::Interrupted(code) => code,
         }
     }
 }
 
 impl Error {
-    /// Lines for stderr, not escaped: kubectl's own sentence for an answer of the server, `error: …` for the rest.
+    /// Lines for stderr, not escaped: kubectl's own sentence for an answer of the server, `error: …` for the rest, none
+    /// where nobody needs to be told.
     pub(crate) fn lines(&self) -> Vec<String> {
         let first = match self.kind {
+            Kind::BrokenPipe | Kind::Interrupted(_) => return Vec::new(),
             Kind::Configuration | Kind::Server | Kind::Unreachable => self.message.clone(),
             _ => format!("error: {}", self.message),
         };

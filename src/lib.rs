@@ -13,7 +13,7 @@
 //! - `answer`: a kind a file, the JSON contract and its view as blocks (`block`).
 //! - `render`: a format a file.
 //! - `cli`: a subcommand a file: parse, gather, analyse, show.
-//! - `env`, `error`: the outside world as a value; the one table of exit codes.
+//! - `env`, `error`, `signal`: the outside world as a value; the one table of exit codes; SIGINT and SIGTERM.
 //!
 //! Where to add what: CONTRIBUTING.md. A test in `tests/it/layers.rs` fails on an arrow that points back.
 
@@ -27,6 +27,7 @@ mod model;
 #[cfg(test)]
 mod registry;
 mod render;
+mod signal;
 mod source;
 
 use std::process::ExitCode;

@@ -2,7 +2,10 @@
 
 mod it {
     mod access;
+    mod audited;
+    mod connections;
     mod coverage;
+    mod credentials;
     mod errors;
     mod layers;
     mod many;
@@ -14,4 +17,6 @@ mod it {
     #[expect(dead_code, reason = "the live trials read more of it")]
     mod rows;
     mod several;
+    mod signals;
+    mod watch;
 }

@@ -8,8 +8,16 @@
     reason = "the main of a test target says why it did nothing"
 )]
 
+#[path = "live/audited.rs"]
+mod audited;
+#[path = "live/both.rs"]
+mod both;
 #[path = "live/clusters.rs"]
 mod clusters;
+#[path = "live/connections.rs"]
+mod connections;
+#[path = "live/credentials.rs"]
+mod credentials;
 #[path = "live/expected.rs"]
 mod expected;
 #[path = "live/killed.rs"]
@@ -22,15 +30,19 @@ mod mixed;
 mod moments;
 #[path = "live/plugin.rs"]
 mod plugin;
+#[path = "live/proxies.rs"]
+mod proxies;
 #[path = "live/rows.rs"]
 mod rows;
+#[path = "live/watch.rs"]
+mod watch;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use testkit::Unavailable;
-use testkit::scenario::{GANG_SCENARIOS, SCENARIOS};
+use testkit::scenario::{GATE_SCENARIOS, SCENARIOS};
 
 use clusters::{Clusters, Kind};
 
@@ -48,14 +60,25 @@ fn main() -> ExitCode {
     let mut add = |name: String, run: Run| trials.push(trial(name, unavailable.clone(), run));
     // The trials of a cluster stand together, so that one cluster at a time is enough.
     for minor in testkit::minors() {
-        for (name, check) in machinery::CHECKS.iter().chain(plugin::CHECKS) {
+        // How kubectl finds a server hardly changes; one minor is enough.
+        let ways: &[_] = if testkit::minors().last() == Some(&minor) {
+            &[connections::CHECKS, credentials::CHECKS, proxies::CHECKS]
+        } else {
+            &[]
+        };
+        let checks = machinery::CHECKS
+            .iter()
+            .chain(plugin::CHECKS)
+            .chain(ways.iter().copied().flatten())
+            .chain(watch::CHECKS);
+        for (name, check) in checks {
             let (clusters, kind) = (Arc::clone(&clusters), Kind::Plain(minor.clone()));
             let run = move || clusters.with(&kind, check);
             add(format!("{minor}::{name}"), Box::new(run));
         }
         let played = [
             ("scenario", SCENARIOS, Kind::Plain(minor.clone())),
-            ("gang", GANG_SCENARIOS, Kind::Gang(minor.clone())),
+            ("gates", GATE_SCENARIOS, Kind::OtherGates(minor.clone())),
         ];
         for (group, scenarios, kind) in played {
             for scenario in scenarios.iter().filter(|scenario| scenario.is_for(&minor)) {

@@ -22,21 +22,31 @@ pub(crate) struct Question {
     whys: Vec<&'static str>,
 }
 
-/// All rights that an explanation may need, the most needed first.
-pub(crate) fn questions(request: &Request) -> Vec<Question> {
+/// Why a right to watch is wanted, where the read itself says what for.
+const TO_FOLLOW: &str =
+    "to hear of its changes at once; without it they are looked for again and again";
+
+/// All rights that an explanation may need, the most needed first; then those that following it needs.
+pub(crate) fn questions(request: &Request, follows: bool) -> Vec<Question> {
     let mut questions: Vec<Question> = Vec::new();
-    for want in explain::possible(request) {
-        let rights = want.rights();
-        match questions
-            .iter_mut()
-            .find(|question| question.rights == rights)
-        {
-            Some(question) => question.whys.push(want.why()),
-            None => questions.push(Question {
-                rights,
-                whys: vec![want.why()],
-            }),
-        }
+    let mut ask = |rights: Vec<Right>, why: &'static str| match questions
+        .iter_mut()
+        .find(|question| question.rights == rights)
+    {
+        _ if rights.is_empty() => {}
+        Some(question) if question.whys.contains(&why) => {}
+        Some(question) => question.whys.push(why),
+        None => questions.push(Question {
+            rights,
+            whys: vec![why],
+        }),
+    };
+    let wants = explain::possible(request);
+    for want in &wants {
+        ask(want.rights(), want.why());
+    }
+    for want in wants.iter().filter(|_| follows) {
+        ask(want.watch_rights(), TO_FOLLOW);
     }
     questions
 }

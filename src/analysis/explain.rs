@@ -8,7 +8,7 @@ use super::index::Index;
 use super::room::reserved_nodes;
 use super::select::{self, Request};
 use super::story::{self, Story};
-use super::verdict;
+use super::{deadline, verdict};
 use crate::answer::nomination_explanation::{NominationExplanation, PodSummary, Severity};
 use crate::answer::nomination_explanation_list::NominationExplanationList;
 use crate::answer::{API_VERSION, Header};
@@ -29,6 +29,9 @@ const MAX_CLAIMS: usize = 8;
 
 /// Nodes whose reserved room is looked into: one is enough to explain, and each costs two requests.
 const MAX_RESERVED_NODES: usize = 3;
+
+/// Victims of a group that are read one by one.
+const MAX_VICTIMS_ELSEWHERE: usize = 8;
 
 /// More Pods than this share one list of events.
 const FEW: usize = 3;
@@ -97,6 +100,7 @@ fn wants_of(index: &Index<'_>, pod: &Pod) -> BTreeSet<Want> {
             if pod.gates.is_empty() {
                 wants.insert(Want::PodsOnNode(node.clone()));
                 wants.insert(Want::PreemptedEvents);
+                wants.extend(victims_elsewhere(index, pod));
             }
             if reason == Some("SchedulerError") {
                 wants.insert(Want::ServerVersion);
@@ -108,8 +112,8 @@ fn wants_of(index: &Index<'_>, pod: &Pod) -> BTreeSet<Want> {
             wants.insert(Want::NominatedPods);
             // Where it preempted before: whether those victims are gone, and what became of the node.
             let noted = index
-                .preemptions(&pod.uid)
-                .last()
+                .preemptions(pod)
+                .pop()
                 .and_then(|(_, note)| note.node.clone());
             wants.extend(
                 noted
@@ -121,9 +125,26 @@ fn wants_of(index: &Index<'_>, pod: &Pod) -> BTreeSet<Want> {
                 wants.insert(Want::Node(node.to_owned()));
             }
         }
-        (None, None) => {}
+        (None, None) => {
+            // Nobody has reported on it: does its scheduler report on anybody?
+            if pod.scheduled().is_none() && !pod.finished() {
+                wants.insert(Want::AnyEventBy(pod.scheduler_name.clone()));
+            }
+        }
     }
     wants
+}
+
+/// Victims of the Pod's group: they may be on any node, and their events name none.
+fn victims_elsewhere(index: &Index<'_>, pod: &Pod) -> Vec<Want> {
+    let preemptions = index.preemptions(pod);
+    preemptions
+        .into_iter()
+        .filter(|(_, note)| note.node.is_none())
+        .filter_map(|(event, _)| event.value.regarding.as_ref())
+        .map(|regarding| Want::Victim(regarding.name.clone()))
+        .take(MAX_VICTIMS_ELSEWHERE)
+        .collect()
 }
 
 /// Every read that [`wants`] may come to, the most needed first; an empty name stands for any.
@@ -144,6 +165,11 @@ pub(crate) fn possible(request: &Request) -> Vec<Want> {
             name: any(),
         }),
         Want::ServerVersion,
+        Want::AnyEventBy(any()),
+        Want::Victim(PodName {
+            namespace: any(),
+            name: any(),
+        }),
     ]);
     wants
 }
@@ -278,8 +304,12 @@ fn of_one(
     let story = Story::of(index, pod, header.now);
     header.coverage.extend(expired_history(&story));
     let verdict = verdict::judge(&story);
+    let settled = deadline::is_settled(&story, &verdict);
+    let holds_until = deadline::next(&story);
     let pod = &pod.value;
     NominationExplanation {
+        settled,
+        holds_until,
         pod: PodSummary {
             context: request.context.clone(),
             namespace: pod.name.namespace.clone(),

@@ -10,6 +10,7 @@ use super::preempted_note::{self, PreemptedNote, Preemptor};
 use crate::model::event::Event;
 use crate::model::pod::{Pod, PodName, Uid};
 use crate::model::world::{Sourced, World};
+use crate::model::write::Write;
 
 /// A `Preempted` event and what its note says.
 pub(super) type Preemption<'w> = (&'w Sourced<Event>, PreemptedNote);
@@ -26,8 +27,16 @@ pub(crate) struct Index<'w> {
     youngest_alike: BTreeMap<(&'w str, &'w str), Timestamp>,
     /// By the preemptor's UID, oldest first.
     preemptions: BTreeMap<Uid, Vec<Preemption<'w>>>,
+    /// By the preempting group's name, oldest first: the note has its UID alone, which no Pod knows (observed, 1.37.2).
+    group_preemptions: BTreeMap<&'w PodName, Vec<Preemption<'w>>>,
     /// Reporters of events that only a scheduler writes, with the manager that wrote them where that is known.
     schedulers: BTreeSet<(&'w str, Option<&'w str>)>,
+    /// Audited writes by the Pod's name, in the order in which the server carried them out.
+    writes: BTreeMap<&'w PodName, Vec<&'w Sourced<Write>>>,
+    /// Users and managers that wrote the condition `PodScheduled`, as schedulers do.
+    placers: BTreeSet<(&'w str, &'w str)>,
+    /// The last event of each reporter.
+    latest: BTreeMap<&'w str, &'w Sourced<Event>>,
 }
 
 impl<'w> Index<'w> {
@@ -40,7 +49,11 @@ impl<'w> Index<'w> {
             youngest_named: BTreeMap::new(),
             youngest_alike: BTreeMap::new(),
             preemptions: BTreeMap::new(),
+            group_preemptions: BTreeMap::new(),
             schedulers: BTreeSet::new(),
+            latest: BTreeMap::new(),
+            writes: BTreeMap::new(),
+            placers: BTreeSet::new(),
         };
         for pod in world.pods() {
             index.add_pod(&pod.value);
@@ -48,7 +61,23 @@ impl<'w> Index<'w> {
         for event in world.events() {
             index.add_event(event);
         }
-        for found in index.preemptions.values_mut() {
+        for write in world.writes() {
+            index
+                .writes
+                .entry(&write.value.pod)
+                .or_default()
+                .push(write);
+            if write.value.reports {
+                index
+                    .placers
+                    .insert((&write.value.user, write.value.manager()));
+            }
+        }
+        for writes in index.writes.values_mut() {
+            in_order(writes);
+        }
+        let found = index.preemptions.values_mut();
+        for found in found.chain(index.group_preemptions.values_mut()) {
             found.sort_by_key(|(event, _)| (event.value.first, event.value.uid.as_ref()));
         }
         index
@@ -80,8 +109,13 @@ impl<'w> Index<'w> {
             reporter,
             manager,
             note,
+            related,
             ..
         } = &event.value;
+        let latest = self.latest.entry(reporter).or_insert(event);
+        if (event.value.last, &event.value.uid) > (latest.value.last, &latest.value.uid) {
+            *latest = event;
+        }
         if matches!(
             reason.as_str(),
             "Scheduled" | "FailedScheduling" | "Preempted"
@@ -90,10 +124,18 @@ impl<'w> Index<'w> {
         }
         if reason == "Preempted"
             && let Some(note) = preempted_note::parse(note)
-            && let Preemptor::Pod(uid) = &note.preemptor
         {
-            let of_pod = self.preemptions.entry(uid.clone()).or_default();
-            of_pod.push((event, note));
+            match (&note.preemptor, related) {
+                (Preemptor::Pod(uid), _) => {
+                    let of_pod = self.preemptions.entry(uid.clone()).or_default();
+                    of_pod.push((event, note));
+                }
+                (Preemptor::PodGroup(_), Some(group)) if group.kind == "PodGroup" => {
+                    let of_group = self.group_preemptions.entry(&group.name).or_default();
+                    of_group.push((event, note));
+                }
+                _ => {}
+            }
         }
     }
 
@@ -127,21 +169,77 @@ impl<'w> Index<'w> {
         named.max(alike).is_some_and(|youngest| *youngest > since)
     }
 
-    /// `Preempted` events whose note says that the Pod of this UID took the room, oldest first.
-    pub(super) fn preemptions(&self, uid: &Uid) -> &[Preemption<'w>] {
-        self.preemptions.get(uid).map_or(&[], Vec::as_slice)
+    /// `Preempted` events whose note says that this Pod took the room, or that its group did while it was there, oldest
+    /// first.
+    pub(super) fn preemptions(&self, pod: &Pod) -> Vec<&Preemption<'w>> {
+        let own = self.preemptions.get(&pod.uid).into_iter().flatten();
+        let group = pod.group.as_ref().and_then(|group| {
+            self.group_preemptions.get(&PodName {
+                namespace: pod.name.namespace.clone(),
+                name: group.clone(),
+            })
+        });
+        let group = group
+            .into_iter()
+            .flatten()
+            .filter(|(event, _)| event.value.first >= pod.created);
+        own.chain(group).collect()
     }
 
-    /// Whether a scheduler of this name reported on any Pod.
-    pub(super) fn reports(&self, scheduler: &str) -> bool {
-        let of_name = self.schedulers.range((scheduler, None)..);
-        of_name.take(1).any(|(reporter, _)| *reporter == scheduler)
+    /// What an audit log tells of writes to this incarnation, in order.
+    pub(super) fn writes(&self, pod: &Pod) -> Vec<&'w Sourced<Write>> {
+        let of_name = self.writes.get(&pod.name).into_iter().flatten().copied();
+        of_name
+            .filter(|write| match &write.value.uid {
+                Some(uid) => *uid == pod.uid,
+                // Of the requests that name no incarnation, those since its creation are its own.
+                None => write.value.at.map(whole_second) >= pod.created.map(whole_second),
+            })
+            .collect()
+    }
+
+    /// Whether who wrote this is a scheduler, by what else it wrote.
+    pub(super) fn is_placer(&self, write: &Write) -> bool {
+        self.placers
+            .contains(&(write.user.as_str(), write.manager()))
+    }
+
+    /// The last event that a reporter of this name wrote.
+    pub(super) fn latest_by(&self, reporter: &str) -> Option<&'w Sourced<Event>> {
+        self.latest.get(reporter).copied()
     }
 
     /// Whether a scheduler of this name reported as this manager.
     pub(super) fn reports_as(&self, scheduler: &str, manager: &str) -> bool {
         self.schedulers.contains(&(scheduler, Some(manager)))
     }
+}
+
+/// Puts writes in order: by time, and those whose version is known by that, which is exact.
+fn in_order(writes: &mut [&Sourced<Write>]) {
+    writes.sort_by_key(|write| (write.value.at, write.value.version, &write.value.id));
+    let places: Vec<usize> = (0..writes.len())
+        .filter(|place| {
+            writes
+                .get(*place)
+                .is_some_and(|write| write.value.version.is_some())
+        })
+        .collect();
+    let mut known: Vec<&Sourced<Write>> = places
+        .iter()
+        .filter_map(|place| writes.get(*place).copied())
+        .collect();
+    known.sort_by_key(|write| write.value.version);
+    for (place, write) in places.into_iter().zip(known) {
+        if let Some(slot) = writes.get_mut(place) {
+            *slot = write;
+        }
+    }
+}
+
+/// Times of objects are one second fine, those of an audit log a microsecond.
+fn whole_second(at: Timestamp) -> i64 {
+    at.as_second()
 }
 
 /// A generated name without its random end.

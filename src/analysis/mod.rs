@@ -3,6 +3,8 @@
 //! No client, no clock, no environment, nothing async. The order of facts never matters here.
 
 pub(crate) mod access;
+mod account;
+mod deadline;
 pub(crate) mod explain;
 mod index;
 mod message;

@@ -27,10 +27,19 @@ struct Annotation {
 }
 
 pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
+    match &story.account {
+        // Who saw each write knows more than what the writes left behind.
+        Some(account) => account.nominations.clone(),
+        None => of_object(story),
+    }
+}
+
+/// Those that the object and the events tell of.
+pub(super) fn of_object(story: &Story<'_>) -> Vec<Nomination> {
     let pod = story.pod;
     let decision = decision(pod.decision.as_deref());
     let owner = story.nominator();
-    let preemption = story.preemptions().last();
+    let preemption = story.preemptions().pop();
     let mut found = Vec::new();
 
     // What a Preempted note tells of: a nomination to that node, made at that time.
@@ -63,7 +72,7 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
             (Some(entry), Some(event)) => Some(entry.min(event)),
             (entry, event) => entry.or(event),
         };
-        if pod.deletion.is_some() {
+        if pod.deletion.is_some() || story.is_gone() {
             standing.ended = Some(Ended::Deleted);
             standing.until = None;
         }
@@ -150,8 +159,18 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Nomination> {
         }),
         (None, None, None) => None,
     };
+    // A server that does not empty the field with the binding (before 1.35, or with the gate off) leaves it to the kubelet.
+    if let Some(node) = &pod.nominated_node {
+        let known = last
+            .take()
+            .filter(|last| last.node.is_none() || last.node.as_ref() == Some(node));
+        last = Some(Nomination {
+            node: Some(node.clone()),
+            ..known.unwrap_or_else(|| standing(story, node, owner, false, None))
+        });
+    }
     if let Some(last) = &mut last {
-        end(story, last, owner.is_some());
+        end(story, last, owner.is_some() || pod.nominated_node.is_some());
         found.extend(overwritten.map(|decision| replaced(story, decision, last)));
     }
     found.extend(last);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::access::questions;
@@ -172,6 +172,7 @@ fn event() -> impl Strategy<Value = Event> {
                 uid: Some(Uid(uid.to_owned())),
                 resource_version: None,
             }),
+            related: None,
             reason: reason.to_owned(),
             note: note.to_owned(),
             warning: false,
@@ -260,7 +261,9 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
                 is_denied(&Want::PreemptedEvents)
             }
             Content::Event(_) => is_denied(&READS[0]()),
-            Content::Claim(_) | Content::Version(_) | Content::Workload(_) => false,
+            Content::Claim(_) | Content::Version(_) | Content::Workload(_) | Content::Write(_) => {
+                false
+            }
         };
         if !by_a_denied_read {
             world.fold(fact.clone());
@@ -280,6 +283,7 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
         Want::PodsOnNode("n2".to_owned()),
         Want::NominatedPods,
         Want::ServerVersion,
+        Want::AnyEventBy("default-scheduler".to_owned()),
     ] {
         world.answer(read, State::Complete);
     }
@@ -380,7 +384,7 @@ proptest! {
     fn nothing_is_wanted_that_show_access_does_not_list(facts in facts(), claims in 0_usize..3, selection in selection(), scope in prop::option::of(Just("shop".to_owned()))) {
         let request = Request { selection, namespace: scope, context: None };
         let mut world = World::default();
-        let listed: Vec<Right> = questions(&request).into_iter().flat_map(|question| question.rights).collect();
+        let listed: Vec<Right> = questions(&request, false).into_iter().flat_map(|question| question.rights).collect();
         for mut fact in facts {
             if let Content::Pod(pod) = &mut fact.content {
                 pod.claims = vec!["data".to_owned(); claims];
@@ -396,6 +400,20 @@ proptest! {
             let everywhere = Right { namespace: None, ..any.clone() };
             prop_assert!([&right, &any, &everywhere].into_iter().any(|right| listed.contains(right)), "{right:?}");
         }
+    }
+
+    #[test]
+    fn an_answer_holds_until_it_says(facts in facts(), now in prop_oneof![2 => 0_i64..75, 3 => 0_i64..15, 1 => 3_560_i64..3_640], part in 0_i64..=4) {
+        let world = world(&facts, &BTreeSet::new());
+        let answer = judged(&world, now);
+        prop_assert!(answer.holds_until.is_none_or(|until| until > at(now)), "{:?}", answer.holds_until);
+        // What changes mostly stays so: the last second tells of those before.
+        let nanosecond = SignedDuration::from_nanos(1);
+        let last = answer.holds_until.map_or(now + 100, |until| (until - nanosecond).as_second() - at(0).as_second());
+        let then = now + (last - now) * part / 4;
+        let later = judged(&world, then);
+        prop_assert!(answer.tells_the_same(&later), "{now}, {then}, {:?}: {:#?} became {:#?}", answer.holds_until, answer.verdict, later.verdict);
+        prop_assert_eq!(answer.settled, later.settled);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) enum Selection {
         fields: FieldSelector,
     },
     Uid(Uid),
+    /// These incarnations, whatever became of them since they were found.
+    Found(BTreeMap<Uid, PodName>),
 }
 
 /// A Pod, or what makes Pods, by its name.
@@ -75,8 +77,35 @@ impl Request {
             Selection::Named(targets) => {
                 matches!(targets.as_slice(), [target] if target.workload.is_none())
             }
-            Selection::Matching { .. } => false,
+            Selection::Matching { .. } | Selection::Found(_) => false,
             Selection::Uid(_) => true,
+        }
+    }
+
+    /// The names that are asked for, where each is a Pod's.
+    pub(crate) fn pod_names(&self) -> Option<Vec<String>> {
+        match &self.selection {
+            Selection::Named(targets) if targets.iter().all(|target| target.workload.is_none()) => {
+                Some(targets.iter().map(|target| target.name.clone()).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether Pods that come later may be meant as well.
+    pub(crate) fn is_open(&self) -> bool {
+        match &self.selection {
+            Selection::Named(targets) => targets.iter().any(|target| target.workload.is_some()),
+            Selection::Matching { .. } => true,
+            Selection::Uid(_) | Selection::Found(_) => false,
+        }
+    }
+
+    /// The same for Pods that it has found.
+    pub(crate) fn of_found(&self, pods: BTreeMap<Uid, PodName>) -> Self {
+        Self {
+            selection: Selection::Found(pods),
+            ..self.clone()
         }
     }
 
@@ -107,6 +136,12 @@ pub(super) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
             fields: fields.clone(),
         }]),
         Selection::Uid(uid) => wants_of_uid(world, request, uid),
+        // What was read of one already, be it by a list, is not read once more by its name.
+        Selection::Found(pods) => pods
+            .iter()
+            .filter(|(uid, _)| world.pod(uid).is_none())
+            .map(|(_, name)| Want::Pod(name.clone()))
+            .collect(),
     }
 }
 
@@ -189,6 +224,7 @@ pub(super) fn possible(request: &Request) -> Vec<Want> {
             })
             .collect(),
         Selection::Matching { .. } => vec![list()],
+        Selection::Found(pods) => pods.values().cloned().map(Want::Pod).collect(),
         Selection::Uid(uid) => vec![
             Want::Pod(any("")),
             Want::PodOfUid {
@@ -242,6 +278,15 @@ pub(crate) fn choose<'w>(world: &'w World, request: &Request) -> Chosen<'w> {
                 reason: uid_not_found(world, request, uid),
             }),
         },
+        Selection::Found(pods) => {
+            let known = pods.keys().filter_map(|uid| world.pod(uid));
+            let mut pods: Vec<&Sourced<Pod>> = known.collect();
+            pods.sort_by_key(|pod| (&pod.value.name, pod.value.created, &pod.value.uid));
+            return Chosen {
+                pods,
+                ..Chosen::default()
+            };
+        }
     }
     let unsure = |want: &Want| {
         let state = world.state_of(want);
@@ -253,6 +298,30 @@ pub(crate) fn choose<'w>(world: &'w World, request: &Request) -> Chosen<'w> {
         missing,
         uncertain: lists && wants(world, request).iter().any(unsure),
     }
+}
+
+/// What became of a Pod that a read did not show any more.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Whereabouts {
+    /// The server says so, or another Pod has its name.
+    Gone,
+    /// It could not be looked for: the coverage of this read tells why.
+    Unread(Want),
+}
+
+/// Those of the found Pods that were read for and are not in the World.
+pub(crate) fn vanished(world: &World, found: &BTreeMap<Uid, PodName>) -> Vec<(Uid, Whereabouts)> {
+    let lost = found.iter().filter(|(uid, _)| world.pod(uid).is_none());
+    lost.map(|(uid, name)| {
+        let want = Want::Pod(name.clone());
+        let whereabouts = match world.state_of(&want) {
+            Some(State::Absent) => Whereabouts::Gone,
+            Some(State::Complete) if !world.pods_named(name).is_empty() => Whereabouts::Gone,
+            _ => Whereabouts::Unread(want),
+        };
+        (uid.clone(), whereabouts)
+    })
+    .collect()
 }
 
 /// Of several incarnations of a name the newest.

@@ -4,18 +4,21 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::account::{self, Account};
 use super::explain::LEAVES_A_TRACE;
 use super::index::{Index, Preemption};
 use super::preempted_note::{self, Preemptor};
 use super::{message, nominations, timeline, victims};
 use crate::answer::nomination_explanation::{
-    Binding, Evidence, Moment, Nomination, PreemptedBy, SchedulerReport, Victim,
+    Binding, Certainty, Ended, Evidence, Moment, Nomination, NominationKind, PreemptedBy,
+    SchedulerReport, Victim,
 };
 use crate::model::claim::Claim;
 use crate::model::event::Event;
 use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName};
 use crate::model::version::Minor;
 use crate::model::world::{Sourced, World};
+use crate::model::write::Action;
 
 /// Time without a preemption that parts two of them.
 const LOOP_GAP: SignedDuration = SignedDuration::from_secs(5);
@@ -32,6 +35,8 @@ pub(super) struct Story<'w> {
     pub(super) pod: &'w Pod,
     pub(super) source: &'w str,
     pub(super) now: Timestamp,
+    /// What an audit log witnessed, if one was read.
+    pub(super) account: Option<Account>,
     /// Oldest first.
     pub(super) nominations: Vec<Nomination>,
     pub(super) binding: Option<Binding>,
@@ -49,6 +54,7 @@ impl<'w> Story<'w> {
             pod: &pod.value,
             source: &pod.source,
             now,
+            account: None,
             nominations: Vec::new(),
             binding: None,
             victims: Vec::new(),
@@ -58,6 +64,7 @@ impl<'w> Story<'w> {
         };
         story.binding = story.find_binding();
         story.report = story.find_report();
+        story.account = account::of(&story);
         story.nominations = nominations::find(&story);
         story.victims = victims::find(&story);
         story.preempted_by = story.find_preemptor();
@@ -75,11 +82,39 @@ impl<'w> Story<'w> {
             .filter(|nomination| nomination.ended.is_none() && self.binding.is_none())
     }
 
+    /// Whether the Pod is no more: what is told of it is its last state.
+    pub(super) fn is_gone(&self) -> bool {
+        self.world.is_gone(&self.pod.uid)
+    }
+
     pub(super) fn evidence(&self, at: Option<Timestamp>, text: impl Into<String>) -> Evidence {
         Evidence {
             source: self.source.to_owned(),
             at,
             text: text.into(),
+        }
+    }
+
+    /// What an audit log states of the last nomination.
+    pub(super) fn witnessed(&self) -> &[Evidence] {
+        self.account
+            .as_ref()
+            .map_or(&[], |account| &account.evidence)
+    }
+
+    /// Whether an audit log tells of every write since the Pod's creation, so that no trace need be looked for.
+    pub(super) fn is_accounted_for(&self) -> bool {
+        self.account
+            .as_ref()
+            .is_some_and(|account| account.is_whole)
+    }
+
+    /// Proven where an audit log states it, else Inferred.
+    pub(super) fn certainty(&self) -> Certainty {
+        if self.witnessed().is_empty() {
+            Certainty::Inferred
+        } else {
+            Certainty::Proven
         }
     }
 
@@ -112,8 +147,8 @@ impl<'w> Story<'w> {
     }
 
     /// `Preempted` events whose note says that this Pod took the room, oldest first.
-    pub(super) fn preemptions(&self) -> &'w [Preemption<'w>] {
-        self.index.preemptions(&self.pod.uid)
+    pub(super) fn preemptions(&self) -> Vec<&'w Preemption<'w>> {
+        self.index.preemptions(self.pod)
     }
 
     /// The server's version, if it leaves no trace of a nomination on a bound Pod (before 1.35).
@@ -184,6 +219,26 @@ impl<'w> Story<'w> {
             .and_then(|claim| claim.selected_node.as_deref())
     }
 
+    /// Whether the scheduler's last word is that what had to be ready before a binding was not.
+    pub(super) fn prebind_failed(&self) -> bool {
+        let raw = self.report.raw.as_deref().unwrap_or_default();
+        raw.contains("running PreBind plugin") || raw.contains("prebind plugin")
+    }
+
+    /// The node that a scheduler was preparing when an outsider wrote another one; it does not turn back (observed).
+    pub(super) fn overwritten_expectation(&self) -> Option<&str> {
+        match self.account.as_ref()?.nominations.as_slice() {
+            [.., earlier, last]
+                if earlier.kind == NominationKind::Expectation
+                    && earlier.ended == Some(Ended::Replaced)
+                    && last.kind == NominationKind::External =>
+            {
+                earlier.node.as_deref()
+            }
+            _ => None,
+        }
+    }
+
     /// Claims of this Pod that were seen.
     pub(super) fn claims(&self) -> impl Iterator<Item = &'w Claim> {
         let namespace = &self.pod.name.namespace;
@@ -199,7 +254,18 @@ impl<'w> Story<'w> {
     }
 
     fn find_binding(&self) -> Option<Binding> {
-        let node = self.pod.node.clone()?;
+        let bound = self
+            .index
+            .writes(self.pod)
+            .into_iter()
+            .map(|write| &write.value)
+            .rfind(|write| write.is_accepted() && matches!(write.action, Action::Bind { .. }));
+        let target = bound.and_then(|write| match &write.action {
+            Action::Bind { node } => node.clone(),
+            _ => None,
+        });
+        // The answer to a binding is no Pod: the last one that a log holds may be older.
+        let node = self.pod.node.clone().or(target)?;
         let scheduled = self
             .scheduler_events()
             .filter(|event| event.reason == "Scheduled")
@@ -216,11 +282,13 @@ impl<'w> Story<'w> {
             .filter(|condition| condition.status == "True");
         Some(Binding {
             node,
-            at: scheduled
-                .and_then(|event| event.last)
+            at: bound
+                .and_then(|write| write.at)
+                .or(scheduled.and_then(|event| event.last))
                 .or(condition.and_then(|condition| condition.last_transition)),
             by: scheduled
                 .map(|event| event.reporter.clone())
+                .or(bound.map(|write| write.user.clone()))
                 .or(creator.map(|owner| owner.manager.clone())),
         })
     }
@@ -264,9 +332,14 @@ impl<'w> Story<'w> {
             (Some(_), _) => "BoundElsewhere".to_owned(),
             (None, _) => "Pending".to_owned(),
         });
+        let preemptor = preemptor.map(|pod| &pod.name).or(event
+            .value
+            .related
+            .as_ref()
+            .map(|related| &related.name));
         Some(PreemptedBy {
-            namespace: preemptor.map(|pod| pod.name.namespace.clone()),
-            name: preemptor.map(|pod| pod.name.name.clone()),
+            namespace: preemptor.map(|name| name.namespace.clone()),
+            name: preemptor.map(|name| name.name.clone()),
             node: note.node,
             outcome,
             uid: uid.0,

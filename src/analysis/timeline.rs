@@ -5,6 +5,8 @@
 use super::story::Story;
 use crate::answer::nomination_explanation::Moment;
 use crate::model::pod::OwnedField;
+use crate::model::world::Sourced;
+use crate::model::write::{Action, Asked, Write};
 
 pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
     let pod = story.pod;
@@ -37,7 +39,8 @@ pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
         }
     }
     for owner in pod.managed_fields.iter().flatten() {
-        if owner.owns(OwnedField::NominatedNode) {
+        // The log has the write itself.
+        if owner.owns(OwnedField::NominatedNode) && story.account.is_none() {
             let detail = match (&pod.nominated_node, &pod.node) {
                 (Some(node), None) => format!("to {node}, at the latest at this time"),
                 _ => "to a node that is not recorded, at the latest at this time".to_owned(),
@@ -53,6 +56,7 @@ pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
             ));
         }
     }
+    moments.extend(story.index.writes(pod).into_iter().filter_map(audited));
     for event in story.events() {
         let value = &event.value;
         let detail = if value.count > 1 {
@@ -90,6 +94,10 @@ pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
             "the grace period ends".to_owned(),
         ));
     }
+    if story.is_gone() {
+        let detail = "the object is no more".to_owned();
+        moments.push(moment(Some(story.now), "kube-apiserver", "Gone", detail));
+    }
     // A Pod that the kubelet refuses gets a start time as well, and loses its conditions.
     let refused = pod.finished() && pod.conditions.is_empty();
     if let Some(start) = pod.start.filter(|_| !refused) {
@@ -103,4 +111,34 @@ pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
     // Times of objects are one second fine, those of events a microsecond: the sort is stable, causes stand before effects.
     moments.sort_by(|a, b| (a.at, &a.what).cmp(&(b.at, &b.what)));
     moments
+}
+
+/// What an audited write did, if it tells something of a placement.
+fn audited(write: &Sourced<Write>) -> Option<Moment> {
+    let value = &write.value;
+    let (what, detail) = match (&value.refusal, &value.action, &value.asked) {
+        (Some(words), Action::Bind { node }, _) => (
+            "BindingRefused",
+            format!("{}: {words}", node.as_deref().unwrap_or("a node")),
+        ),
+        (Some(words), _, Asked::Set(node)) => ("NominationRefused", format!("to {node}: {words}")),
+        (None, Action::Bind { node }, _) => (
+            "Bound",
+            format!("to {}", node.as_deref().unwrap_or("a node")),
+        ),
+        (None, Action::Create { node: Some(node) }, _) => {
+            ("CreatedOnNode", format!("spec.nodeName {node}"))
+        }
+        (None, Action::Delete, _) => ("Deleted", "asked for".to_owned()),
+        (None, Action::Change, Asked::Set(node)) => ("Nominated", format!("to {node}")),
+        (None, Action::Change, Asked::Clear) => ("NominationCleared", String::new()),
+        _ => return None,
+    };
+    Some(Moment {
+        at: value.at,
+        source: write.source.clone(),
+        actor: value.actor(),
+        what: what.to_owned(),
+        detail,
+    })
 }

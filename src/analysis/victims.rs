@@ -24,6 +24,8 @@ pub(super) const GONE: &str = "victim-gone";
 const NOT_OBSERVED: &str = "victim-not-observed";
 /// Its event says preempted; the object shows no deletion (yet).
 const STILL_THERE: &str = "victim-not-deleted";
+/// It was being bound: the scheduler dropped its reservation in memory, and deleted nothing.
+const UNRESERVED: &str = "victim-unreserved";
 
 pub(super) fn find(story: &Story<'_>) -> Vec<Victim> {
     let mut victims = Vec::new();
@@ -42,13 +44,16 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Victim> {
                 // Its containers have ended, so it takes no room; a finalizer may still hold the object.
                 (true, _) => GONE,
                 (false, Some(_)) => TERMINATING,
+                (false, None) if note.in_memory => UNRESERVED,
                 (false, None) => STILL_THERE,
             };
             victims.push(of_pod(story, &pod.value, cause));
             continue;
         }
         let list = note.node.clone().map(Want::PodsOnNode);
+        let asked = Want::Victim(regarding.name.clone());
         let gone = list.is_some_and(|list| story.world.is_complete(&list))
+            || story.world.is_complete(&asked)
             || story.index.is_named(&regarding.name);
         let since = event.value.first;
         let replaced = since.is_some_and(|since| story.index.came_after(&regarding.name, since));

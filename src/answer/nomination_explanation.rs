@@ -22,6 +22,12 @@ pub(crate) struct NominationExplanation {
     pub(crate) preempted_by: Option<PreemptedBy>,
     pub(crate) scheduler: SchedulerReport,
     pub(crate) timeline: Vec<Moment>,
+    /// Nothing more can become of the Pod's placement. For a watch, as is what follows.
+    #[serde(skip)]
+    pub(crate) settled: bool,
+    /// Until then the answer stays as it is unless something changes in the cluster; null is for ever.
+    #[serde(skip)]
+    pub(crate) holds_until: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,6 +48,23 @@ pub(crate) struct PodSummary {
     pub(crate) age: Option<String>,
 }
 
+impl NominationExplanation {
+    /// Whether another one, of the same Pod at another time, tells the same. Words that count time do not matter.
+    pub(crate) fn tells_the_same(&self, other: &Self) -> bool {
+        let judged = |one: &Self| {
+            let verdict = &one.verdict;
+            let (kind, cause, certainty) = (verdict.kind, verdict.cause, verdict.certainty);
+            (kind, cause, certainty, verdict.overdue)
+        };
+        self.pod.uid == other.pod.uid
+            && judged(self) == judged(other)
+            && self.nominations == other.nominations
+            && self.binding == other.binding
+            && self.victims == other.victims
+            && self.preempted_by == other.preempted_by
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) enum VerdictKind {
     NotNominated,
@@ -60,6 +83,28 @@ pub(crate) enum VerdictKind {
     NeverAttempted,
     Deleted,
     Unknown,
+}
+
+impl VerdictKind {
+    /// Every kind, in the order of the contract.
+    pub(crate) const ALL: [Self; 16] = [
+        Self::NotNominated,
+        Self::WaitingForVictims,
+        Self::WaitingForBinding,
+        Self::WaitingForScheduler,
+        Self::Honoured,
+        Self::Moved,
+        Self::Cleared,
+        Self::Withdrawn,
+        Self::Expired,
+        Self::Stale,
+        Self::Bypassed,
+        Self::RefusedByKubelet,
+        Self::Gated,
+        Self::NeverAttempted,
+        Self::Deleted,
+        Self::Unknown,
+    ];
 }
 
 /// Proven: an object or audit line states it. Inferred: it follows from what they state.
@@ -316,7 +361,7 @@ pub(crate) fn view(answer: &NominationExplanation) -> Vec<Block> {
         extras.push(("Cause", cause.to_owned()));
     }
     let certainty = match verdict.certainty {
-        Certainty::Proven => "proven: an object states it",
+        Certainty::Proven => "proven: an object or the audit log states it",
         Certainty::Inferred => "inferred from what the objects state",
     };
     extras.push(("Certainty", certainty.to_owned()));

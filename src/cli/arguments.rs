@@ -1,6 +1,7 @@
 //! Flags that subcommands share, in kubectl's words, and their meaning resolved against `Env`.
 
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
@@ -11,12 +12,13 @@ use crate::block::Block;
 use crate::env::Env;
 use crate::error::{Error, Kind};
 use crate::render::{self, Draw, FORMATS, Style};
-use crate::source::kubeconfig::{ConnectError, Connection, Overrides};
+use crate::source::connect::ConnectError;
+use crate::source::credentials::CredentialError;
+use crate::source::exec::ExecError;
+use crate::source::kubeconfig::{Connection, KubeconfigError, Overrides, Pod};
 use crate::source::live::Live;
 use crate::source::offline::OfflineError;
-
-/// Environment variable of a Pod's own API server.
-const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
+use crate::source::proxy::Environment;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Connection options")]
@@ -66,6 +68,9 @@ pub(super) struct ConnectionArgs {
     /// Extra of the user to impersonate, KEY=VALUE; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     as_user_extra: Vec<(String, String)>,
+    /// Accepted as by kubectl, and without effect: nothing is kept in a cache
+    #[arg(long, value_name = "FOLDER")]
+    cache_dir: Option<PathBuf>,
     /// Ask for answers without compression
     #[arg(long)]
     disable_compression: bool,
@@ -141,32 +146,76 @@ impl ConnectionArgs {
             explicit,
             context: self.context.clone(),
             request_timeout: self.request_timeout.0,
+            is_interactive: env.stdin_is_terminal,
+            proxies: proxies(env),
+            pod: pod(env),
             overrides: self.overrides(),
         };
-        Live::connect(&connection, env.variable(IN_CLUSTER).is_some())
+        Live::connect(&connection)
             .await
-            .map_err(|error| {
-                let hint = match &error {
-                    ConnectError::NoKubeconfig => {
-                        Some("name one with --kubeconfig or KUBECONFIG, or read files with --from")
-                    }
-                    ConnectError::NoContext(_) | ConnectError::NoCurrentContext => {
-                        Some("list the contexts with: kubectl config get-contexts")
-                    }
-                    _ => None,
-                };
-                let kind = if matches!(error, ConnectError::NoContext(_)) {
-                    Kind::Configuration
-                } else {
-                    Kind::Kubeconfig
-                };
-                let base = Error::new(kind, error.to_string());
-                let base = std::error::Error::source(&error)
-                    .into_iter()
-                    .fold(base, Error::because);
-                hint.into_iter().fold(base, Error::hint)
-            })
+            .map_err(|error| connect_error(&error))
     }
+}
+
+/// A Pod's way to its own API server, where the kubelet gave it one.
+fn pod(env: &Env) -> Option<Pod> {
+    if !Path::new(Pod::FOLDER).join("token").is_file() {
+        return None;
+    }
+    Some(Pod {
+        host: env.variable("KUBERNETES_SERVICE_HOST")?.to_owned(),
+        port: env.variable("KUBERNETES_SERVICE_PORT")?.to_owned(),
+        namespace: env.variable("POD_NAMESPACE").map(str::to_owned),
+    })
+}
+
+fn proxies(env: &Env) -> Environment {
+    let either = |upper: &str, lower: &str| {
+        let value = env.variable(upper).or(env.variable(lower));
+        value.map(str::to_owned)
+    };
+    Environment {
+        https: either("HTTPS_PROXY", "https_proxy"),
+        http: either("HTTP_PROXY", "http_proxy"),
+        none: either("NO_PROXY", "no_proxy"),
+    }
+}
+
+/// Why there is no client: the kind, the words and what can be done.
+fn connect_error(error: &ConnectError) -> Error {
+    let kind = match error {
+        ConnectError::Kubeconfig(KubeconfigError::NoContext(_)) => Kind::Configuration,
+        _ => Kind::Kubeconfig,
+    };
+    if let ConnectError::Credentials(CredentialError::Exec(plugin)) = error {
+        if let ExecError::Unspecified { .. } | ExecError::Version(_) = plugin {
+            return Error::new(kind, plugin.to_string());
+        }
+        let sentence = format!("Unable to connect to the server: {error}");
+        let lines = plugin.hint().into_iter().flat_map(str::lines);
+        let lines = lines.filter(|line| !line.trim().is_empty());
+        return lines.fold(Error::new(Kind::Unreachable, sentence), Error::hint);
+    }
+    let hint = match error {
+        ConnectError::Kubeconfig(KubeconfigError::None) => {
+            Some("name one with --kubeconfig or KUBECONFIG, or read files with --from")
+        }
+        ConnectError::Kubeconfig(
+            KubeconfigError::NoContext(_) | KubeconfigError::NoCurrentContext,
+        ) => Some("list the contexts with: kubectl config get-contexts"),
+        ConnectError::Credentials(CredentialError::Password(_)) => {
+            Some("use a token, a client certificate or a credential plugin")
+        }
+        ConnectError::Credentials(CredentialError::Provider { .. }) => {
+            Some("use the credential plugin (exec) of that provider")
+        }
+        _ => None,
+    };
+    let base = Error::new(kind, error.to_string());
+    let base = std::error::Error::source(error)
+        .into_iter()
+        .fold(base, Error::because);
+    hint.into_iter().fold(base, Error::hint)
 }
 
 #[derive(Debug, clap::Args)]
@@ -268,19 +317,7 @@ impl OutputArgs {
             )
         })?;
         match format.draw {
-            Draw::People(render) => {
-                let color = match self.color {
-                    Color::Always => true,
-                    Color::Never => false,
-                    Color::Auto => env.wants_color(),
-                };
-                let style = Style {
-                    color,
-                    width: env.width,
-                    wide: false,
-                };
-                render(&view(answer), &style, &mut env.stdout)?;
-            }
+            Draw::People(_) => self.draw(&view(answer), env)?,
             Draw::Data(render) => {
                 let value = serde_json::to_value(answer).map_err(|error| {
                     Error::new(Kind::Internal, "the answer cannot be written as data")
@@ -288,6 +325,30 @@ impl OutputArgs {
                 })?;
                 render(&value, &mut env.stdout)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Parts one answer from the next.
+    pub(super) fn divide(&self, env: &mut Env) -> Result<(), Error> {
+        let between = render::find(&self.output).map_or("", |format| format.between());
+        Ok(env.stdout.write_all(between.as_bytes())?)
+    }
+
+    /// Draws blocks, where the format is one for people.
+    pub(super) fn draw(&self, blocks: &[Block], env: &mut Env) -> Result<(), Error> {
+        if let Some(Draw::People(render)) = render::find(&self.output).map(|format| &format.draw) {
+            let color = match self.color {
+                Color::Always => true,
+                Color::Never => false,
+                Color::Auto => env.wants_color(),
+            };
+            let style = Style {
+                color,
+                width: env.width,
+                wide: false,
+            };
+            render(blocks, &style, &mut env.stdout)?;
         }
         Ok(())
     }

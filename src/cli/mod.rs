@@ -5,6 +5,7 @@
 mod arguments;
 pub(crate) mod features;
 pub(crate) mod nominate;
+mod runtime;
 mod version;
 
 use std::io::Write;
@@ -15,6 +16,7 @@ use clap::{CommandFactory, FromArgMatches};
 use crate::env::Env;
 use crate::error::{Error, Kind, exit};
 use crate::render::escape;
+use crate::signal;
 
 /// kubectl's order: what it is, examples, options, usage.
 const HELP_TEMPLATE: &str = "\
@@ -37,20 +39,20 @@ fn main<T: CommandFactory + FromArgMatches>(
         format!("kubectl-{plugin}")
     };
     let command = template(T::command().bin_name(name));
-    let outcome = match command
+    let parsed = command
         .try_get_matches_from(env.args())
-        .and_then(|matches| T::from_arg_matches(&matches))
-    {
-        Ok(parsed) => run(parsed, &mut env)
+        .and_then(|matches| T::from_arg_matches(&matches));
+    let outcome = match parsed {
+        Ok(parsed) => signal::end_the_process()
+            .map_err(|error| Error::new(Kind::Internal, "signals cannot be taken").because(&error))
+            .and_then(|()| run(parsed, &mut env))
             .and_then(|code| env.stdout.flush().map_err(Error::from).map(|()| code)),
         Err(usage) => show_usage(&usage, &mut env),
     };
     let code = outcome.unwrap_or_else(|error| {
-        if error.kind != Kind::BrokenPipe {
-            for line in error.lines() {
-                // If stderr is closed too there is nobody left to tell.
-                drop(writeln!(env.stderr, "{}", escape::terminal(&line)));
-            }
+        for line in error.lines() {
+            // If stderr is closed too there is nobody left to tell.
+            drop(writeln!(env.stderr, "{}", escape::terminal(&line)));
         }
         error.exit_code()
     });

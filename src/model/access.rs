@@ -63,6 +63,14 @@ impl Right {
         }
     }
 
+    /// The same, to be told of changes. A watch of one object is one of its name.
+    pub(crate) fn watched(self) -> Self {
+        Self {
+            verb: "watch",
+            ..self
+        }
+    }
+
     /// Whether it is a path of the server instead of a resource.
     pub(crate) fn is_path(&self) -> bool {
         self.resource.starts_with('/')

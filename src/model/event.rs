@@ -12,6 +12,8 @@ pub(crate) struct Event {
     pub(crate) uid: Option<Uid>,
     pub(crate) name: String,
     pub(crate) regarding: Option<Regarding>,
+    /// The second object: a group that preempted, a preemptor up to 1.35.
+    pub(crate) related: Option<Related>,
     pub(crate) reason: String,
     pub(crate) note: String,
     pub(crate) warning: bool,
@@ -33,6 +35,12 @@ pub(crate) struct Regarding {
     pub(crate) uid: Option<Uid>,
     /// Version that the writer knew; for `Scheduled` the one popped from the queue.
     pub(crate) resource_version: Option<ResourceVersion>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Related {
+    pub(crate) kind: String,
+    pub(crate) name: PodName,
 }
 
 impl Event {

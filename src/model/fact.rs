@@ -8,6 +8,7 @@ use super::node::Node;
 use super::pod::Pod;
 use super::version::Minor;
 use super::workload::Workload;
+use super::write::Write;
 
 /// What a decoder understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,7 @@ pub(crate) enum Content {
     Claim(Claim),
     Version(Minor),
     Workload(Workload),
+    Write(Box<Write>),
 }
 
 /// A statement and where it was read.
@@ -35,6 +37,7 @@ impl Content {
             Self::Pod(pod) => pod.newest_observation(),
             Self::Node(node) => node.newest_observation.max(node.created),
             Self::Claim(_) | Self::Version(_) | Self::Workload(_) => None,
+            Self::Write(write) => write.at,
             Self::Event(event) => event.last.max(event.first),
         }
     }

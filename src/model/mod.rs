@@ -15,3 +15,4 @@ pub(crate) mod version;
 pub(crate) mod want;
 pub(crate) mod workload;
 pub(crate) mod world;
+pub(crate) mod write;

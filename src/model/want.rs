@@ -11,6 +11,8 @@ use super::workload::WorkloadKind;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Want {
     Pod(PodName),
+    /// A Pod that had to go for another one; it may well be gone.
+    Victim(PodName),
     /// Pods that both selectors select, of one namespace or of all.
     Pods {
         namespace: Option<String>,
@@ -43,6 +45,8 @@ pub(crate) enum Want {
     ServerVersion,
     /// `Preempted` events of all namespaces: their notes name the preemptor's UID.
     PreemptedEvents,
+    /// Any one event that this scheduler has written: whether it reports at all.
+    AnyEventBy(String),
 }
 
 /// A namespace, or all of them, in kubectl's words.
@@ -92,7 +96,9 @@ impl Want {
     /// Short name for coverage, in kubectl's words.
     pub(crate) fn subject(&self) -> String {
         match self {
-            Self::Pod(pod) => format!("pods/{} -n {}", pod.name, pod.namespace),
+            Self::Pod(pod) | Self::Victim(pod) => {
+                format!("pods/{} -n {}", pod.name, pod.namespace)
+            }
             Self::Pods {
                 namespace,
                 labels,
@@ -134,6 +140,7 @@ impl Want {
             ),
             Self::ServerVersion => "version".to_owned(),
             Self::PreemptedEvents => "events with reason Preempted".to_owned(),
+            Self::AnyEventBy(scheduler) => format!("any event by {scheduler}"),
         }
     }
 
@@ -145,7 +152,9 @@ impl Want {
                 .to_vec()
         };
         match self {
-            Self::Pod(pod) => vec![Right::get("", "pods", Some(&pod.namespace), &pod.name)],
+            Self::Pod(pod) | Self::Victim(pod) => {
+                vec![Right::get("", "pods", Some(&pod.namespace), &pod.name)]
+            }
             Self::Pods { namespace, .. } | Self::PodOfUid { namespace, .. } => {
                 vec![Right::list("", "pods", namespace.as_deref())]
             }
@@ -167,7 +176,20 @@ impl Want {
                 &claim.name,
             )],
             Self::ServerVersion => vec![Right::get("", "/version", None, "")],
-            Self::PreemptedEvents => events(None),
+            Self::PreemptedEvents | Self::AnyEventBy(_) => events(None),
+        }
+    }
+
+    /// What a watch of it needs, in the order of [`Want::rights`]; empty where its changes are not followed: the version
+    /// does not change under a watch, a workload's Pods are followed themselves, and a busy scheduler says something all
+    /// the time.
+    pub(crate) fn watch_rights(&self) -> Vec<Right> {
+        match self {
+            Self::AnyEventBy(_)
+            | Self::PodOfUid { .. }
+            | Self::ServerVersion
+            | Self::Workload(..) => Vec::new(),
+            _ => self.rights().into_iter().map(Right::watched).collect(),
         }
     }
 
@@ -175,6 +197,7 @@ impl Want {
     pub(crate) fn why(&self) -> &'static str {
         match self {
             Self::Pod(_) => "the Pod itself; without it there is no answer",
+            Self::Victim(_) => "whether a victim of the Pod's group is gone",
             Self::Pods { .. } => "the Pods themselves; without them there is no answer",
             Self::PodOfUid { .. } => "which Pod has the UID, where no event tells",
             Self::Workload(WorkloadKind::ReplicaSet, _) => "which Pods are its own",
@@ -190,6 +213,7 @@ impl Want {
             Self::Claim(_) => "for which node a volume of the Pod was prepared",
             Self::ServerVersion => "what this version leaves behind of a nomination",
             Self::PreemptedEvents => "which Pods of any namespace had to go for the Pod",
+            Self::AnyEventBy(_) => "whether the Pod's scheduler reports on other Pods",
         }
     }
 }

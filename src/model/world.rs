@@ -15,6 +15,7 @@ use super::pod::{Pod, PodName, Uid};
 use super::version::Minor;
 use super::want::Want;
 use super::workload::{Workload, WorkloadKind};
+use super::write::{After, Asked, Write};
 
 /// A thing with the source that told it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,10 @@ pub(crate) struct World {
     events: BTreeMap<String, Sourced<Event>>,
     /// Keys of the events about an object: each of many Pods is asked for its own.
     about: BTreeMap<Uid, BTreeSet<String>>,
+    /// Audited requests by their ID.
+    writes: BTreeMap<String, Sourced<Write>>,
+    /// Pods that were there and are no more; what is known of them is their last state.
+    gone: BTreeSet<Uid>,
     answered: BTreeMap<Want, State>,
     sources: BTreeSet<Source>,
     coverage: BTreeSet<Coverage>,
@@ -99,6 +104,23 @@ impl World {
                 if newer {
                     let value = workload;
                     self.workloads.insert(key, Sourced { source, value });
+                }
+            }
+            Content::Write(write) => {
+                // Files overlap, and one log may tell more of a request than another.
+                let rank = |write: &Write| {
+                    (
+                        write.after != After::Unlogged,
+                        write.asked != Asked::Unknown,
+                    )
+                };
+                let newer = self.writes.get(&write.id).is_none_or(|known| {
+                    (rank(&write), &source) > (rank(&known.value), &known.source)
+                });
+                if newer {
+                    let value = *write;
+                    self.writes
+                        .insert(value.id.clone(), Sourced { source, value });
                 }
             }
             Content::Version(minor) => self.version = self.version.max(Some(minor)),
@@ -204,6 +226,16 @@ impl World {
         self.pods.values()
     }
 
+    /// Notes that a Pod is no more.
+    pub(crate) fn mark_gone(&mut self, uid: Uid) {
+        self.gone.insert(uid);
+    }
+
+    /// Whether it was seen that the Pod is no more.
+    pub(crate) fn is_gone(&self, uid: &Uid) -> bool {
+        self.gone.contains(uid)
+    }
+
     pub(crate) fn node(&self, name: &str) -> Option<&Sourced<Node>> {
         self.nodes.get(name)
     }
@@ -238,6 +270,11 @@ impl World {
             .flatten()
             .filter_map(|key| self.events.get(key))
             .filter(|event| event.value.is_about(uid))
+    }
+
+    /// Writes to Pods that an audit log tells of.
+    pub(crate) fn writes(&self) -> impl Iterator<Item = &Sourced<Write>> {
+        self.writes.values()
     }
 
     pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {

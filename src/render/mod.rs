@@ -42,6 +42,15 @@ impl Format {
     const fn new(name: &'static str, draw: Draw) -> Self {
         Self { name, draw }
     }
+
+    /// What stands between two answers. JSON needs nothing; people get an empty line.
+    pub(crate) fn between(&self) -> &'static str {
+        match (&self.draw, self.name) {
+            (Draw::People(_), _) => "\n",
+            (Draw::Data(_), "yaml") => "---\n",
+            (Draw::Data(_), _) => "",
+        }
+    }
 }
 
 /// Every format, by name.

@@ -189,7 +189,9 @@ impl Page<'_> {
         let total = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
         // A single column gains nothing from a label before each name.
         if total <= limit || titles.len() < 2 {
-            for row in std::iter::once(&header).chain(&cells) {
+            // Rows that go on below others have no titles.
+            let has_titles = titles.iter().any(|title| !title.is_empty());
+            for row in has_titles.then_some(&header).into_iter().chain(&cells) {
                 self.line(aligned(row, &widths))?;
             }
             return Ok(());

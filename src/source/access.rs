@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 
 use futures_util::stream::{self, StreamExt};
 use http::Request;
-use kube::client::Body;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::failure::Failure;
 use super::live::{AT_ONCE, Live};
 use crate::model::access::{Allowed, Permission, Right};
+use crate::model::coverage::State;
 
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
@@ -34,32 +35,44 @@ struct Status {
 }
 
 impl Live {
-    /// What the server says of each right.
-    pub(crate) async fn review(&self, rights: &[Right]) -> BTreeMap<Right, Permission> {
-        stream::iter(rights)
-            .map(async |right| (right.clone(), self.review_one(right).await))
+    /// What the server says of each right; why not, where it could not be asked at all.
+    pub(crate) async fn review(
+        &self,
+        rights: &[Right],
+    ) -> Result<BTreeMap<Right, Permission>, String> {
+        let answers: Vec<Result<Permission, Failure>> = stream::iter(rights)
+            .map(async |right| self.review_one(right).await)
             .buffered(AT_ONCE)
             .collect()
-            .await
+            .await;
+        let is_away = |answer: &Result<Permission, Failure>| {
+            answer
+                .as_ref()
+                .is_err_and(|failure| failure.state == State::Unreachable)
+        };
+        if let (true, Some(Err(failure))) = (answers.iter().all(is_away), answers.first()) {
+            return Err(failure.detail.clone());
+        }
+        let answers = answers.into_iter().map(|answer| {
+            answer.unwrap_or_else(|failure| Permission {
+                allowed: Allowed::Unknown,
+                detail: Some(failure.detail),
+            })
+        });
+        Ok(rights.iter().cloned().zip(answers).collect())
     }
 
-    async fn review_one(&self, right: &Right) -> Permission {
-        let unknown = |detail: String| Permission {
-            allowed: Allowed::Unknown,
-            detail: Some(detail),
-        };
+    async fn review_one(&self, right: &Right) -> Result<Permission, Failure> {
         let request = Request::post(REVIEWS)
             .header("Accept", "application/json")
             .header("Content-Type", "application/json")
-            .body(Body::from(question(right).to_string().into_bytes()));
-        let request = match request {
-            Ok(request) => request,
-            Err(error) => return unknown(error.to_string()),
-        };
-        match self.send(request).await {
-            Ok(page) => permission(&page.bytes),
-            Err(failure) => unknown(failure.detail),
-        }
+            .body(question(right).to_string().into_bytes())
+            .map_err(|error| Failure {
+                state: State::Unreadable,
+                detail: error.to_string(),
+            })?;
+        let page = self.send(request).await?;
+        Ok(permission(&page.bytes))
     }
 }
 

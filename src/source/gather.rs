@@ -13,17 +13,23 @@ use crate::model::world::World;
 /// More rounds than any question needs; a bound against a `wants` that never settles.
 const ROUNDS: usize = 4;
 
-/// Reads into `world` until `wants` asks for nothing that was not asked before.
-pub(crate) async fn gather(
-    world: &mut World,
-    origins: &mut [Origin],
-    wants: impl Fn(&World) -> BTreeSet<Want>,
-) {
-    for origin in origins.iter_mut() {
-        world.add_source(origin.source());
+/// Moves what files hold into the World; they are asked afterwards only for how complete that is.
+pub(crate) fn pour(world: &mut World, origins: &mut [Origin]) {
+    for origin in origins {
         if let Origin::Offline(collected) = origin {
             collected.pour_into(world);
         }
+    }
+}
+
+/// Reads into `world` until `wants` asks for nothing that was not asked before.
+pub(crate) async fn gather(
+    world: &mut World,
+    origins: &[Origin],
+    wants: impl Fn(&World) -> BTreeSet<Want>,
+) {
+    for origin in origins {
+        world.add_source(origin.source());
     }
     for _ in 0..ROUNDS {
         let new = unanswered(world, &wants);
@@ -31,7 +37,7 @@ pub(crate) async fn gather(
             return;
         }
         let mut replies: BTreeMap<Want, Vec<(String, Reply)>> = BTreeMap::new();
-        for origin in origins.iter() {
+        for origin in origins {
             let name = origin.source().name;
             for reply in origin.ask(&new).await {
                 replies

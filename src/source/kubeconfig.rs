@@ -1,19 +1,22 @@
 //! Which cluster, as whom: kubeconfig files merged, a context chosen, flags put on top, as client-go does.
 //!
-//! It reads files and may run a credential plugin; it must not send a request.
+//! It reads kubeconfigs and no other file; it must not send a request. Where client-go reads on to `localhost:8080`, which
+//! nobody serves any more, it says what is missing.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a Pod's namespace is part of its configuration"
+)]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kube::Config;
-use kube::config::{
-    AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster,
-    NamedContext,
-};
+use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster};
 
-/// Name of the context that flags were put on; never shown.
-const CHOSEN: &str = "chosen";
+use super::proxy::Environment;
+
+/// Name of a Pod's own cluster and of its user there.
+const IN_CLUSTER: &str = "in-cluster";
 
 /// kubectl's connection flags, resolved.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +28,11 @@ pub(crate) struct Connection {
     pub(crate) context: Option<String>,
     /// Null means no limit.
     pub(crate) request_timeout: Option<Duration>,
+    /// Somebody may type: a credential plugin may ask them.
+    pub(crate) is_interactive: bool,
+    pub(crate) proxies: Environment,
+    /// Null outside of a cluster.
+    pub(crate) pod: Option<Pod>,
     pub(crate) overrides: Overrides,
 }
 
@@ -58,122 +66,129 @@ impl std::fmt::Debug for Overrides {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ConnectError {
+pub(crate) enum KubeconfigError {
     #[error("no kubeconfig was found")]
-    NoKubeconfig,
+    None,
     #[error("the kubeconfig {0:?} does not exist")]
     Missing(PathBuf),
-    #[error("the kubeconfig cannot be read")]
-    Kubeconfig(#[source] kube::config::KubeconfigError),
+    #[error("the kubeconfig {0:?} cannot be read")]
+    Unreadable(PathBuf, #[source] kube::config::KubeconfigError),
+    #[error("the kubeconfigs cannot be merged")]
+    Merge(#[source] kube::config::KubeconfigError),
     #[error("Error in configuration: context was not found for specified context: {0}")]
     NoContext(String),
     #[error("the kubeconfig has no current-context")]
     NoCurrentContext,
-    #[error("the kubeconfig has no cluster {0:?}")]
+    #[error("no server found for cluster {0:?}")]
     NoCluster(String),
-    #[error("the kubeconfig has no user {0:?}")]
+    #[error("auth info {0:?} does not exist")]
     NoUser(String),
-    #[error("the in-cluster configuration cannot be read")]
-    InCluster(#[source] kube::config::InClusterError),
-    #[error("a client cannot be made from the kubeconfig")]
-    Client(#[source] kube::Error),
 }
 
-/// The outcome of a choice.
+/// The outcome of a choice, flags put on top.
 pub(super) struct Chosen {
-    pub(super) config: Config,
     /// Null in a cluster, or where flags alone say everything.
     pub(super) context: Option<String>,
+    pub(super) namespace: Option<String>,
+    pub(super) cluster: Cluster,
+    /// Its name in the kubeconfig; empty where it has none.
+    pub(super) user_name: String,
+    pub(super) user: AuthInfo,
 }
 
-/// Chooses a context and makes a configuration of it.
-pub(super) async fn choose(
-    connection: &Connection,
-    in_cluster: bool,
-) -> Result<Chosen, ConnectError> {
-    let overrides = &connection.overrides;
+/// Chooses a context. Where there is none, a Pod's own cluster is it, as for kubectl.
+pub(super) fn choose(connection: &Connection) -> Result<Chosen, KubeconfigError> {
     let merged = merge(connection)?;
-    if merged.is_none() && overrides.server.is_none() {
-        if in_cluster {
-            let config = Config::incluster().map_err(ConnectError::InCluster)?;
-            return Ok(Chosen {
-                config,
-                context: None,
-            });
-        }
-        return Err(ConnectError::NoKubeconfig);
-    }
-    let kubeconfig = merged.unwrap_or_default();
-    let (name, context) = context(&kubeconfig, connection)?;
-    let cluster = cluster(&kubeconfig, &context, overrides)?;
-    let user = user(&kubeconfig, &context, overrides)?;
-    let chosen = Kubeconfig {
-        clusters: vec![NamedCluster {
-            name: CHOSEN.to_owned(),
-            cluster: Some(cluster),
-            ..NamedCluster::default()
-        }],
-        auth_infos: vec![NamedAuthInfo {
-            name: CHOSEN.to_owned(),
-            auth_info: Some(user),
-            ..NamedAuthInfo::default()
-        }],
-        contexts: vec![NamedContext {
-            name: CHOSEN.to_owned(),
-            context: Some(Context {
-                cluster: CHOSEN.to_owned(),
-                user: Some(CHOSEN.to_owned()),
-                namespace: context.namespace.filter(|namespace| !namespace.is_empty()),
-                ..Context::default()
-            }),
-            ..NamedContext::default()
-        }],
-        current_context: Some(CHOSEN.to_owned()),
-        ..Kubeconfig::default()
-    };
-    let config = Config::from_custom_kubeconfig(chosen, &KubeConfigOptions::default())
-        .await
-        .map_err(ConnectError::Kubeconfig)?;
-    Ok(Chosen {
-        config,
-        context: name,
-    })
-}
-
-/// The context that was asked for, else the current one; none is needed where a flag names the server.
-fn context(
-    kubeconfig: &Kubeconfig,
-    connection: &Connection,
-) -> Result<(Option<String>, Context), ConnectError> {
+    let is_there = merged.is_some();
+    let mut kubeconfig = merged.unwrap_or_default();
+    let overrides = &connection.overrides;
     let asked = connection
         .context
         .clone()
-        .or(kubeconfig.current_context.clone())
+        .or(kubeconfig.current_context.take())
         .filter(|name| !name.is_empty());
-    let Some(name) = asked else {
-        let overrides = &connection.overrides;
-        let enough = overrides.server.is_some() || overrides.cluster.is_some();
-        return if enough {
-            Ok((None, Context::default()))
-        } else {
-            Err(ConnectError::NoCurrentContext)
-        };
+    let context = match (&asked, &connection.pod) {
+        (Some(name), _) => {
+            let mut known = kubeconfig.contexts.iter();
+            let found = known.find(|known| known.name == *name);
+            found
+                .and_then(|known| known.context.clone())
+                .ok_or_else(|| KubeconfigError::NoContext(name.clone()))?
+        }
+        (None, Some(pod)) if overrides.server.is_none() => pod.add_to(&mut kubeconfig),
+        _ if overrides.server.is_some() || overrides.cluster.is_some() => Context::default(),
+        _ if is_there => return Err(KubeconfigError::NoCurrentContext),
+        _ => return Err(KubeconfigError::None),
     };
-    let found = kubeconfig
-        .contexts
-        .iter()
-        .find(|known| known.name == name)
-        .and_then(|known| known.context.clone());
-    found
-        .map(|context| (Some(name.clone()), context))
-        .ok_or(ConnectError::NoContext(name))
+    let user = overrides.user.as_ref().or(context.user.as_ref());
+    Ok(Chosen {
+        cluster: cluster(&kubeconfig, &context, overrides)?,
+        user_name: user.cloned().unwrap_or_default(),
+        user: self::user(&kubeconfig, &context, overrides)?,
+        namespace: context.namespace.filter(|name| !name.is_empty()),
+        context: asked,
+    })
+}
+
+/// What a Pod is given to reach its own API server.
+#[derive(Debug, Clone)]
+pub(crate) struct Pod {
+    pub(crate) host: String,
+    pub(crate) port: String,
+    /// Null: the one of its service account.
+    pub(crate) namespace: Option<String>,
+}
+
+impl Pod {
+    /// The files of the service account; where there is no token, this is no Pod that may ask.
+    pub(crate) const FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+    /// Adds it as a cluster and a user, so that flags mean the same as elsewhere; the context that joins them.
+    fn add_to(&self, kubeconfig: &mut Kubeconfig) -> Context {
+        let file = |name: &str| format!("{}/{name}", Self::FOLDER);
+        let host = if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
+        };
+        let cluster = Cluster {
+            server: Some(format!("https://{host}:{}", self.port)),
+            certificate_authority: Some(file("ca.crt")),
+            ..Cluster::default()
+        };
+        let user = AuthInfo {
+            token_file: Some(file("token")),
+            ..AuthInfo::default()
+        };
+        kubeconfig.clusters.push(NamedCluster {
+            name: IN_CLUSTER.to_owned(),
+            cluster: Some(cluster),
+            ..NamedCluster::default()
+        });
+        kubeconfig.auth_infos.push(NamedAuthInfo {
+            name: IN_CLUSTER.to_owned(),
+            auth_info: Some(user),
+            ..NamedAuthInfo::default()
+        });
+        let of_the_account = || std::fs::read_to_string(file("namespace")).ok();
+        Context {
+            cluster: IN_CLUSTER.to_owned(),
+            user: Some(IN_CLUSTER.to_owned()),
+            namespace: self
+                .namespace
+                .clone()
+                .or_else(of_the_account)
+                .map(|name| name.trim().to_owned()),
+            ..Context::default()
+        }
+    }
 }
 
 fn cluster(
     kubeconfig: &Kubeconfig,
     context: &Context,
     overrides: &Overrides,
-) -> Result<Cluster, ConnectError> {
+) -> Result<Cluster, KubeconfigError> {
     let name = overrides.cluster.as_ref().unwrap_or(&context.cluster);
     let found = kubeconfig
         .clusters
@@ -182,10 +197,16 @@ fn cluster(
         .and_then(|known| known.cluster.clone());
     let mut cluster = match found {
         Some(cluster) => cluster,
-        None if overrides.server.is_some() => Cluster::default(),
-        None => return Err(ConnectError::NoCluster(name.clone())),
+        None if overrides.server.is_some() && overrides.cluster.is_none() => Cluster::default(),
+        None => return Err(KubeconfigError::NoCluster(name.clone())),
     };
-    replace(&mut cluster.server, overrides.server.as_ref());
+    if overrides.server.is_some() {
+        // The name in the kubeconfig is that of its own server.
+        cluster.server.clone_from(&overrides.server);
+        cluster
+            .tls_server_name
+            .clone_from(&overrides.tls_server_name);
+    }
     replace(
         &mut cluster.tls_server_name,
         overrides.tls_server_name.as_ref(),
@@ -211,7 +232,7 @@ fn user(
     kubeconfig: &Kubeconfig,
     context: &Context,
     overrides: &Overrides,
-) -> Result<AuthInfo, ConnectError> {
+) -> Result<AuthInfo, KubeconfigError> {
     let name = overrides.user.as_ref().or(context.user.as_ref());
     let found = name
         .and_then(|name| {
@@ -223,7 +244,7 @@ fn user(
         .and_then(|known| known.auth_info.clone());
     let mut user = match (found, &overrides.user) {
         (Some(user), _) => user,
-        (None, Some(asked)) => return Err(ConnectError::NoUser(asked.clone())),
+        (None, Some(asked)) => return Err(KubeconfigError::NoUser(asked.clone())),
         // A context whose user is missing means nobody, as in client-go.
         (None, None) => AuthInfo::default(),
     };
@@ -232,6 +253,7 @@ fn user(
         user.token_file = None;
         user.exec = None;
         user.auth_provider = None;
+        (user.username, user.password) = (None, None);
     }
     if let Some(path) = &overrides.client_certificate {
         user.client_certificate = Some(path.clone());
@@ -263,18 +285,21 @@ fn replace(value: &mut Option<String>, by: Option<&String>) {
 }
 
 /// Merges the files as client-go does: the first to say something wins.
-fn merge(connection: &Connection) -> Result<Option<Kubeconfig>, ConnectError> {
+fn merge(connection: &Connection) -> Result<Option<Kubeconfig>, KubeconfigError> {
     let mut merged: Option<Kubeconfig> = None;
     for path in &connection.kubeconfigs {
         if !path.exists() {
             if connection.explicit {
-                return Err(ConnectError::Missing(path.clone()));
+                return Err(KubeconfigError::Missing(path.clone()));
             }
             continue;
         }
-        let next = Kubeconfig::read_from(path).map_err(ConnectError::Kubeconfig)?;
+        let mut next = Kubeconfig::read_from(path)
+            .map_err(|error| KubeconfigError::Unreadable(path.clone(), error))?;
+        // An empty one says nothing; the next file may.
+        next.current_context = next.current_context.filter(|name| !name.is_empty());
         merged = Some(match merged {
-            Some(known) => known.merge(next).map_err(ConnectError::Kubeconfig)?,
+            Some(known) => known.merge(next).map_err(KubeconfigError::Merge)?,
             None => next,
         });
     }

@@ -1,19 +1,26 @@
 //! The live API server: requests, and what its refusals mean.
 //!
-//! It only reads (GET); the one POST is the review in `access.rs`, which stores nothing. Each request has its own time limit; nothing is retried, so that an answer is quick.
+//! It only reads (GET); the one POST is the review in `access.rs`, which stores nothing. Each request has its own time limit,
+//! which its few retries (`retry.rs`) share, so that an answer is quick.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
-use http::{Request, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
 use serde::Deserialize;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 
-use super::kubeconfig::{self, ConnectError, Connection};
-use super::{Reply, document, transport};
+use super::connect::{self, ConnectError};
+use super::failure::{Failure, Peer, refusal};
+use super::kubeconfig::Connection;
+use super::{Reply, document, retry};
 use crate::model::access::Right;
 use crate::model::coverage::{Source, State};
 use crate::model::fact::{Content, Fact};
@@ -25,24 +32,31 @@ const PAGE: usize = 500;
 /// Requests under way at a time.
 pub(super) const AT_ONCE: usize = 16;
 
+/// More bytes than any page has; an answer without end must not fill the memory.
+const MAX_BODY: usize = 256 << 20;
+
 /// A million objects: a bound against a list that never ends.
 const MAX_PAGES: usize = 2_000;
 
 pub(crate) struct Live {
-    client: Client,
+    access: Mutex<Access>,
+    connection: Connection,
     server: String,
     context: Option<String>,
     namespace: String,
     timeout: Option<Duration>,
+    peer: Peer,
     /// Version of the Pod that was read: later lists must not be older than it.
     not_older_than: AtomicU64,
 }
 
-/// A request that gave no object.
-#[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) state: State,
-    pub(super) detail: String,
+/// The client, and how it came to be.
+#[derive(Clone)]
+struct Access {
+    client: Client,
+    is_renewable: bool,
+    /// How often credentials were got anew.
+    renewals: u32,
 }
 
 pub(super) struct Page {
@@ -61,38 +75,23 @@ struct ListMetadata {
     token: String,
 }
 
-/// The server's Status object (meta/v1), as far as its refusals need it.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Status {
-    reason: String,
-    message: String,
-}
-
 impl Live {
     /// Makes a client; sends nothing yet.
-    pub(crate) async fn connect(
-        connection: &Connection,
-        in_cluster: bool,
-    ) -> Result<Self, ConnectError> {
-        let chosen = kubeconfig::choose(connection, in_cluster).await?;
-        let mut config = chosen.config;
-        // kube's own retries are made for controllers: a command would sit on a 503 for minutes.
-        config.default_retry = false;
-        config.connect_timeout = connection.request_timeout;
-        let server = config
-            .cluster_url
-            .to_string()
-            .trim_end_matches('/')
-            .to_owned();
-        let namespace = config.default_namespace.clone();
-        let client = transport::client(config).map_err(ConnectError::Client)?;
+    pub(crate) async fn connect(connection: &Connection) -> Result<Self, ConnectError> {
+        let connected = connect::connect(connection).await?;
+        let server = connected.server.to_string();
         Ok(Self {
-            client,
-            server,
-            context: chosen.context,
-            namespace,
+            access: Mutex::new(Access {
+                client: connected.client,
+                is_renewable: connected.is_renewable,
+                renewals: 0,
+            }),
+            connection: connection.clone(),
+            server: server.trim_end_matches('/').to_owned(),
+            context: connected.context,
+            namespace: connected.namespace,
             timeout: connection.request_timeout,
+            peer: connected.peer,
             not_older_than: AtomicU64::new(0),
         })
     }
@@ -135,8 +134,8 @@ impl Live {
                 reply = second;
             }
         }
-        if let (Want::Node(_), State::Absent) = (want, reply.state) {
-            // The server answered in full: there is no such Node.
+        if let (Want::Node(_) | Want::Victim(_), State::Absent) = (want, reply.state) {
+            // The server answered in full: there is no such object.
             reply.state = State::Complete;
         }
         if let Want::Pod(_) | Want::Pods { .. } | Want::PodOfUid { .. } = want {
@@ -203,7 +202,8 @@ impl Live {
             token = serde_json::from_slice::<Continuation>(&page.bytes)
                 .map(|list| list.metadata.token)
                 .unwrap_or_default();
-            if token.is_empty() {
+            // One is all that was asked for, however many there are.
+            if token.is_empty() || matches!(want, Want::AnyEventBy(_)) {
                 return reply;
             }
         }
@@ -244,156 +244,234 @@ impl Live {
         };
         let request = Request::get(path)
             .header("Accept", "application/json")
-            .body(Body::empty())
+            .body(Vec::new())
             .map_err(unusable)?;
         self.send(request).await
     }
 
-    /// One request, within the time limit; anything but a success is a failure.
-    pub(super) async fn send(&self, request: Request<Body>) -> Result<Page, Failure> {
+    /// One request, sent again while the server is busy, all within the time limit; anything but a success is a failure.
+    pub(super) async fn send(&self, request: Request<Vec<u8>>) -> Result<Page, Failure> {
         tracing::debug!(path = %request.uri(), "{}", request.method());
+        let answered = Cell::new(false);
+        let deadline = self.timeout.map(|limit| Instant::now() + limit);
+        let mut tried = 0;
+        let mut renewed = false;
         let exchange = async {
-            let response = self.client.send(request).await?;
-            let status = response.status();
-            let clock = response
-                .headers()
-                .get(http::header::DATE)
-                .and_then(|date| date.to_str().ok())
-                .and_then(|date| jiff::fmt::rfc2822::parse(date).ok())
-                .map(|date| date.timestamp());
-            let bytes = response.into_body().collect_bytes().await?.to_vec();
-            Ok::<_, kube::Error>((status, clock, bytes))
+            loop {
+                let access = self.access.lock().await.clone();
+                let (status, headers, bytes) =
+                    self.exchange(&access.client, &request, &answered).await?;
+                if status == StatusCode::UNAUTHORIZED && access.is_renewable && !renewed {
+                    renewed = true;
+                    self.renew(access.renewals).await?;
+                    continue;
+                }
+                tried += 1;
+                if status.is_success() {
+                    let clock = clock(&headers);
+                    return Ok(Page { bytes, clock });
+                }
+                let pause = retry::pause(tried, status, &headers)
+                    .filter(|pause| deadline.is_none_or(|end| Instant::now() + *pause < end));
+                let Some(pause) = pause else {
+                    return Err(refusal(status, &headers, &bytes));
+                };
+                tracing::debug!(status = status.as_u16(), "sent again in {pause:?}");
+                tokio::time::sleep(pause).await;
+            }
         };
-        let outcome = match self.timeout {
-            Some(limit) => tokio::time::timeout(limit, exchange)
-                .await
-                .map_err(|_| Failure {
-                    state: State::Unreachable,
-                    detail: format!(
-                        "Unable to connect to the server: {} gave no answer within {}s",
-                        self.server,
-                        limit.as_secs_f64()
-                    ),
-                })?,
-            None => exchange.await,
-        };
-        let (status, clock, bytes) = outcome.map_err(|error| self.unreachable(&error))?;
-        if status.is_success() {
-            return Ok(Page { bytes, clock });
-        }
-        Err(refusal(status, &bytes))
+        self.in_time(exchange, &answered).await
     }
 
-    /// A failed connection in kubectl's words.
-    fn unreachable(&self, error: &kube::Error) -> Failure {
-        let mut deepest = error.to_string();
-        let mut next: Option<&dyn std::error::Error> = Some(error);
-        let mut refused = false;
-        while let Some(cause) = next {
-            if let Some(io) = cause.downcast_ref::<std::io::Error>() {
-                refused |= io.kind() == std::io::ErrorKind::ConnectionRefused;
+    /// Sends a request whose answer goes on and on; the time limit is for its beginning.
+    pub(super) async fn open(&self, request: Request<Vec<u8>>) -> Result<Body, Failure> {
+        tracing::debug!(path = %request.uri(), "WATCH");
+        let answered = Cell::new(false);
+        let exchange = async {
+            let mut renewed = false;
+            loop {
+                let access = self.access.lock().await.clone();
+                let response = self.begin(&access.client, &request, &answered).await?;
+                let (parts, body) = response.into_parts();
+                if parts.status.is_success() {
+                    return Ok(body);
+                }
+                if parts.status == StatusCode::UNAUTHORIZED && access.is_renewable && !renewed {
+                    renewed = true;
+                    self.renew(access.renewals).await?;
+                    continue;
+                }
+                let bytes = self.whole(body).await?;
+                return Err(refusal(parts.status, &parts.headers, &bytes));
             }
-            deepest = cause.to_string();
-            next = cause.source();
-        }
-        let server = self.server.split("://").last().unwrap_or(&self.server);
-        let detail = if refused {
-            format!(
-                "The connection to the server {server} was refused - did you specify the right host or port?"
-            )
-        } else {
-            format!("Unable to connect to the server {server}: {deepest}")
         };
-        Failure {
-            state: State::Unreachable,
-            detail,
+        self.in_time(exchange, &answered).await
+    }
+
+    /// Does what is asked within the time limit.
+    async fn in_time<T>(
+        &self,
+        exchange: impl Future<Output = Result<T, Failure>>,
+        answered: &Cell<bool>,
+    ) -> Result<T, Failure> {
+        match self.timeout {
+            Some(limit) => tokio::time::timeout(limit, exchange)
+                .await
+                .unwrap_or_else(|_| Err(self.peer.late(limit, answered.get()))),
+            None => exchange.await,
         }
+    }
+
+    /// The time limit of a request.
+    pub(super) fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    /// Gets credentials anew, unless another request has done so since; an expired token is no reason to end a watch.
+    async fn renew(&self, renewals: u32) -> Result<(), Failure> {
+        let mut access = self.access.lock().await;
+        if access.renewals > renewals {
+            return Ok(());
+        }
+        let denied = |error: ConnectError| Failure {
+            state: State::Denied,
+            detail: format!("error: You must be logged in to the server: {error}"),
+        };
+        let connected = connect::connect(&self.connection).await.map_err(denied)?;
+        access.client = connected.client;
+        access.renewals += 1;
+        Ok(())
+    }
+
+    /// Sends once and reads the whole answer, within bounds.
+    async fn exchange(
+        &self,
+        client: &Client,
+        request: &Request<Vec<u8>>,
+        answered: &Cell<bool>,
+    ) -> Result<(StatusCode, HeaderMap, Vec<u8>), Failure> {
+        let response = self.begin(client, request, answered).await?;
+        let (parts, body) = response.into_parts();
+        let bytes = self.whole(body).await?;
+        Ok((parts.status, parts.headers, bytes))
+    }
+
+    /// Sends once; the answer has begun.
+    async fn begin(
+        &self,
+        client: &Client,
+        request: &Request<Vec<u8>>,
+        answered: &Cell<bool>,
+    ) -> Result<Response<Body>, Failure> {
+        let (parts, body) = request.clone().into_parts();
+        let request = Request::from_parts(parts, Body::from(body));
+        answered.set(false);
+        let response = client
+            .send(request)
+            .await
+            .map_err(|error| self.peer.unreachable(&error))?;
+        answered.set(true);
+        Ok(response)
+    }
+
+    /// Reads a whole answer, within bounds.
+    async fn whole(&self, body: Body) -> Result<Vec<u8>, Failure> {
+        let bytes = Limited::new(body, MAX_BODY).collect().await;
+        let bytes = bytes.map_err(|error| self.peer.unreachable(error.as_ref()))?;
+        Ok(bytes.to_bytes().to_vec())
     }
 }
 
-/// What an HTTP status means, in kubectl's sentence.
-fn refusal(status: StatusCode, body: &[u8]) -> Failure {
-    let answer: Status = serde_json::from_slice(body).unwrap_or_default();
-    let state = match status {
-        StatusCode::NOT_FOUND => State::Absent,
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => State::Denied,
-        StatusCode::GONE => State::Expired,
-        StatusCode::GATEWAY_TIMEOUT if answer.message.contains("Too large resource version") => {
-            State::Expired
-        }
-        // The server is there, and does not understand us.
-        StatusCode::BAD_REQUEST | StatusCode::NOT_ACCEPTABLE | StatusCode::UNPROCESSABLE_ENTITY => {
-            State::Unreadable
-        }
-        _ => State::Unreachable,
-    };
-    let reason = if answer.reason.is_empty() {
-        status
-            .canonical_reason()
-            .unwrap_or("Unknown")
-            .replace(' ', "")
-    } else {
-        answer.reason
-    };
-    let detail = if status == StatusCode::UNAUTHORIZED {
-        "error: You must be logged in to the server (Unauthorized)".to_owned()
-    } else if answer.message.is_empty() {
-        format!(
-            "Error from server ({reason}): the server answered {} without a message",
-            status.as_u16()
-        )
-    } else {
-        format!("Error from server ({reason}): {}", answer.message)
-    };
-    Failure { state, detail }
+/// The server's own time.
+fn clock(headers: &HeaderMap) -> Option<Timestamp> {
+    let date = headers.get(http::header::DATE)?.to_str().ok()?;
+    let date = jiff::fmt::rfc2822::parse(date).ok()?;
+    Some(date.timestamp())
 }
 
 /// The request for a want by one of its rights.
 fn path(want: &Want, right: &Right) -> String {
+    let mut query = selectors(want, right);
+    match want {
+        // Without a limit the cache answers from its index.
+        Want::PodsOnNode(_) => {}
+        Want::AnyEventBy(_) => query.push("limit=1".to_owned()),
+        _ if right.verb == "list" => query.push(format!("limit={PAGE}")),
+        _ => {}
+    }
+    place(right) + &joined(&query)
+}
+
+/// The request that follows a want by one of its rights to watch, from a version of it on if there is one.
+pub(super) fn watch_path(
+    want: &Want,
+    right: &Right,
+    version: Option<&str>,
+    seconds: u64,
+) -> String {
+    let mut query = selectors(want, right);
+    // The server takes a watch of this one field for one of the object, so that a right to the name is enough.
+    if let Some(name) = &right.name {
+        query.push(format!("fieldSelector=metadata.name%3D{}", encode(name)));
+    }
+    query.push("watch=true".to_owned());
+    query.push("allowWatchBookmarks=true".to_owned());
+    query.push(format!("timeoutSeconds={seconds}"));
+    query.extend(version.map(|version| format!("resourceVersion={}", encode(version))));
+    let all = Right {
+        name: None,
+        ..right.clone()
+    };
+    place(&all) + &joined(&query)
+}
+
+fn joined(query: &[String]) -> String {
+    if query.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", query.join("&"))
+    }
+}
+
+/// What the server is to select by.
+fn selectors(want: &Want, right: &Right) -> Vec<String> {
     let events = right.group == "events.k8s.io";
     let about = if events {
         "regarding"
     } else {
         "involvedObject"
     };
-    let query = match want {
+    let fields = match want {
         Want::Pod(_)
+        | Want::Victim(_)
         | Want::Workload(..)
         | Want::Node(_)
         | Want::Claim(_)
-        | Want::ServerVersion => String::new(),
+        | Want::PodOfUid { .. }
+        | Want::ServerVersion => return Vec::new(),
         Want::Pods { labels, fields, .. } => {
             let of = |name: &str, selector: String| {
-                if selector.is_empty() {
-                    selector
-                } else {
-                    format!("{name}={}&", encode(&selector))
-                }
+                (!selector.is_empty()).then(|| format!("{name}={}", encode(&selector)))
             };
             let labels = of("labelSelector", labels.to_string());
             let fields = of("fieldSelector", fields.to_string());
-            format!("?{labels}{fields}limit={PAGE}")
+            return labels.into_iter().chain(fields).collect();
         }
-        Want::PodOfUid { .. } => format!("?limit={PAGE}"),
-        Want::EventsAboutPods { .. } => {
-            format!("?fieldSelector={about}.kind%3DPod&limit={PAGE}")
+        Want::EventsAboutPods { .. } => format!("{about}.kind=Pod"),
+        Want::EventsAbout { uid, .. } => format!("{about}.uid={}", uid.0),
+        Want::AnyEventBy(scheduler) => {
+            let by = if events {
+                "reportingController"
+            } else {
+                "reportingComponent"
+            };
+            format!("{by}={scheduler}")
         }
-        Want::EventsAbout { uid, .. } => {
-            format!(
-                "?fieldSelector={about}.uid%3D{}&limit={PAGE}",
-                encode(&uid.0)
-            )
-        }
-        Want::NominatedPods => {
-            format!("?fieldSelector=status.nominatedNodeName%21%3D&limit={PAGE}")
-        }
-        // Without a limit the cache answers from its index.
-        Want::PodsOnNode(name) => format!("?fieldSelector=spec.nodeName%3D{}", encode(name)),
-        Want::PreemptedEvents => {
-            format!("?fieldSelector=reason%3DPreempted%2C{about}.kind%3DPod&limit={PAGE}")
-        }
+        Want::NominatedPods => "status.nominatedNodeName!=".to_owned(),
+        Want::PodsOnNode(name) => format!("spec.nodeName={name}"),
+        Want::PreemptedEvents => format!("reason=Preempted,{about}.kind=Pod"),
     };
-    place(right) + &query
+    vec![format!("fieldSelector={}", encode(&fields))]
 }
 
 /// Whether an object is what was asked for: the server cannot select by every question.
@@ -463,21 +541,10 @@ mod tests {
             first(&Want::Node("ip-10-0-0-1.example".to_owned())),
             "/api/v1/nodes/ip-10-0-0-1.example"
         );
-    }
-
-    #[test]
-    fn refusals_speak_as_kubectl_does() {
-        let body = br#"{"kind":"Status","status":"Failure","message":"pods \"x\" not found","reason":"NotFound","code":404}"#;
-        let failure = refusal(StatusCode::NOT_FOUND, body);
+        let right = &hostile.watch_rights()[0];
         assert_eq!(
-            (failure.state, failure.detail.as_str()),
-            (
-                State::Absent,
-                "Error from server (NotFound): pods \"x\" not found"
-            )
+            watch_path(&hostile, right, Some("7&x"), 30),
+            "/api/v1/namespaces/%2E%2E/pods?fieldSelector=metadata.name%3Da%2Fstatus%3Fx%3D1%26y%23z&watch=true&allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion=7%26x"
         );
-        let bare = refusal(StatusCode::BAD_GATEWAY, b"<html>");
-        assert_eq!(bare.state, State::Unreachable);
-        assert!(bare.detail.starts_with("Error from server (BadGateway)"));
     }
 }

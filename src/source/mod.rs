@@ -3,13 +3,21 @@
 //! This folder and `apply` are the only places that name kube or are async. It must not judge.
 
 mod access;
+pub(crate) mod audit;
+pub(crate) mod connect;
+pub(crate) mod credentials;
 pub(crate) mod decode;
 mod document;
+pub(crate) mod exec;
+mod failure;
 pub(crate) mod gather;
 pub(crate) mod kubeconfig;
 pub(crate) mod live;
 pub(crate) mod offline;
+pub(crate) mod proxy;
+mod retry;
 mod transport;
+pub(crate) mod watch;
 
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::Fact;

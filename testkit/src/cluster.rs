@@ -20,8 +20,10 @@ use serde_json::Value;
 
 use crate::access;
 use crate::binaries::{Binaries, BuildError};
+use crate::certificates::Identity;
 use crate::client::{CEILING, Client, ClientError};
 use crate::component::{self, Minors, Plan};
+use crate::keys;
 use crate::supervisor::{Program, STATE, Signal, Supervisor, SupervisorError};
 
 /// How long between two looks at something that cannot be watched yet.
@@ -76,9 +78,9 @@ impl ClusterOptions {
         self
     }
 
-    /// Turns gang scheduling on, which is off by default; 1.37 and later.
+    /// Turns gang scheduling on, which is off by default, and a declared feature off in one kubelet; 1.37 and later.
     #[must_use]
-    pub fn gang_scheduling(self) -> Self {
+    pub fn other_gates(self) -> Self {
         const GATE: &str = "--feature-gates=GenericWorkload=true";
         self.argument(component::API_SERVER, GATE)
             .argument(
@@ -87,6 +89,10 @@ impl ClusterOptions {
             )
             .argument(component::SCHEDULER, GATE)
             .argument(component::CONTROLLER_MANAGER, GATE)
+            .argument(
+                "kubelet-n2",
+                "--feature-gates=RestartAllContainersOnContainerExits=false",
+            )
     }
 }
 
@@ -291,6 +297,34 @@ impl Cluster {
         self.inside(&component::kubeconfig_file(user))
     }
 
+    /// Client certificates of a user, one for each form that a private key may have; the form, then both as PEM.
+    pub fn client_identities(
+        &self,
+        user: &str,
+        folder: &Path,
+    ) -> Result<Vec<(&'static str, Identity)>, ClusterError> {
+        let binary = self.binaries.folder().join(component::CONTROLLER_MANAGER);
+        let rsa = keys::rsa_of_a_component(&binary, folder).map_err(|source| {
+            let (what, path) = ("have an RSA key made in", folder.to_owned());
+            ClusterError::File { what, path, source }
+        })?;
+        let mut identities = Vec::new();
+        for key in [keys::ec()?, keys::rsa(&rsa)?] {
+            let plan = self.plan.borrow();
+            let certificate = plan.client_certificate(user, None, &key.pair)?;
+            for (form, key) in key.forms {
+                let certificate = certificate.clone();
+                identities.push((form, Identity { certificate, key }));
+            }
+        }
+        Ok(identities)
+    }
+
+    /// The certificate of the authority that signed the server's, as a file.
+    pub fn authority(&self) -> PathBuf {
+        self.inside("pki/ca.crt")
+    }
+
     /// The API server's audit log: writes to Pods with request and response, a line of JSON each.
     pub fn audit_log(&self) -> PathBuf {
         self.supervisor.outside(component::AUDIT_LOG)
@@ -324,6 +358,21 @@ impl Cluster {
     /// Asks a component to end (SIGTERM), waits until it has, and returns how it ended.
     pub fn stop(&self, component: &str) -> Result<String, ClusterError> {
         Ok(self.supervisor.end(component, Signal::Terminate)?)
+    }
+
+    /// Lets a component stand still (SIGSTOP), as one that is overloaded or cut off does.
+    pub fn freeze(&self, component: &str) -> Result<(), ClusterError> {
+        Ok(self.supervisor.freeze(component, true)?)
+    }
+
+    /// Lets a component that stands still go on (SIGCONT).
+    pub fn thaw(&self, component: &str) -> Result<(), ClusterError> {
+        Ok(self.supervisor.freeze(component, false)?)
+    }
+
+    /// The folder whose Pods a node's kubelet runs by itself.
+    pub(crate) fn manifests(&self, node: &str) -> PathBuf {
+        self.inside(&format!("nodes/{node}/manifests"))
     }
 
     /// Starts a component again that was killed or stopped, as it was before.

@@ -32,7 +32,7 @@ pub enum CollectError {
 /// Writes a moment into a folder and returns the files.
 ///
 /// `pod.json` is the Pod that the moment is about, `pod-NAME.json` are the others of its namespace; `pods.json` and
-/// `nodes.json` are the whole cluster's, `events.json`, `events-v1.json` and `audit.jsonl` the namespace's.
+/// `nodes.json` are the whole cluster's, `events.json`, `events-v1.json` and the audit log beside the folder the namespace's.
 pub async fn collect(
     cluster: &Cluster,
     namespace: &str,
@@ -72,8 +72,14 @@ pub async fn collect(
     }
     let log = cluster.audit_log();
     let lines = fs::read_to_string(&log).map_err(file("read", &log))?;
-    write("audit.jsonl", &audit_of(&lines, namespace))?;
+    let path = audit_log(folder);
+    fs::write(&path, audit_of(&lines, namespace)).map_err(file("write", &path))?;
     Ok(written)
+}
+
+/// Where [`collect`] puts the audit log of a moment: beside its folder, since it is a witness of its own.
+pub fn audit_log(folder: &Path) -> PathBuf {
+    folder.with_extension("audit.jsonl")
 }
 
 async fn others(

@@ -74,6 +74,16 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// Signs a client certificate for a key; the group is its organisation.
+    pub(crate) fn client_certificate(
+        &self,
+        user: &str,
+        group: Option<&str>,
+        key: &rcgen::KeyPair,
+    ) -> Result<String, rcgen::Error> {
+        self.authority.client_for(user, group, key)
+    }
+
     /// Plans the control plane and writes down its files.
     pub(crate) fn new(
         address: &str,

@@ -8,6 +8,7 @@
 //! - [`standstill`] keeps a scenario at such a moment.
 //! - [`fake_server`] is no cluster at all: it answers from a script and keeps what it was asked.
 //! - [`crowd`] fills a cluster with copies of what it holds.
+//! - [`proxy`] stands between a client and a server and counts who comes through.
 //! - [`copies`] makes a large cluster's answer of a small one's.
 //! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
 //!
@@ -27,13 +28,16 @@ pub mod copies;
 pub mod crowd;
 pub mod fake_server;
 mod hold;
+mod keys;
 pub mod normalise;
+pub mod proxy;
 pub mod scenario;
 pub mod standstill;
 mod supervisor;
 
 pub use availability::{Unavailable, available};
 pub use binaries::{Binaries, BuildError, minors};
+pub use certificates::{Authority, Fault, Identity};
 pub use client::{Client, ClientError};
 pub use cluster::{Cluster, ClusterError, ClusterOptions};
 pub use supervisor::supervise_if_asked;

@@ -49,9 +49,11 @@ What would be read:
   list pods -A                         Yes   who still terminates on the nominated node, and what
                                              room is left; whose nominations reserve room against
                                              the Pod
-  list events -A                       Yes   which Pods of any namespace had to go for the Pod
+  list events -A                       Yes   which Pods of any namespace had to go for the Pod;
+                                             whether the Pod's scheduler reports on other Pods
   get persistentvolumeclaims -n shop   Yes   for which node a volume of the Pod was prepared
   get /version                         Yes   what this version leaves behind of a nomination
+  get pods -A                          Yes   whether a victim of the Pod's group is gone
 ";
     assert_eq!(run.stdout, expected);
     let requests = server.requests();
@@ -62,7 +64,7 @@ What would be read:
         "{requests:?}"
     );
     // Both event APIs are asked for, in both scopes.
-    assert_eq!(requests.len(), 9);
+    assert_eq!(requests.len(), 10);
 }
 
 #[test]
@@ -136,7 +138,8 @@ fn a_selection_names_the_lists_that_it_needs() {
             "list events -A",
             "get nodes",
             "get persistentvolumeclaims -A",
-            "get /version"
+            "get /version",
+            "get pods -A"
         ]
     );
 }

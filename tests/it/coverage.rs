@@ -12,94 +12,14 @@ type Pair = (String, String);
 /// What no scenario can bring about on these control planes, and why. Each has a case in tests/cases/explain.
 const ONLY_FIXTURES: &[(&str, &str, &str)] = &[
     (
-        "Bypassed",
-        "static-pod",
-        "a mirror Pod would need a static Pod folder that the kubelets here do not have",
-    ),
-    (
-        "Cleared",
-        "preemption-loop",
-        "it takes two schedulers that undo each other for a quarter of a minute and more",
-    ),
-    (
-        "Deleted",
-        "",
-        "an unbound Pod with a finalizer; nothing of it depends on a control plane",
-    ),
-    (
-        "Expired",
-        "expired-removed",
-        "its time must pass, and nobody writes such decisions here yet",
-    ),
-    (
-        "Expired",
-        "expired-standing",
-        "its time must pass, and nobody writes such decisions here yet",
-    ),
-    (
-        "Moved",
-        "",
-        "the preemptor must be bound elsewhere while its nomination stands: a race for room",
-    ),
-    (
-        "Moved",
-        "cleared-before-binding",
-        "the scenarios with a cordon end on the same node; only the node's name would differ",
-    ),
-    (
-        "NeverAttempted",
-        "scheduler-silent",
-        "a scheduler that runs takes every Pod of its name",
-    ),
-    (
         "NotNominated",
         "autoscaler-only",
         "no autoscaler runs here; its event's text is from public reports",
     ),
     (
         "NotNominated",
-        "bind-refused",
-        "it takes a webhook that refuses pods/binding",
-    ),
-    (
-        "NotNominated",
         "bind-unconfirmed",
         "it takes a binding that is reported and lost",
-    ),
-    (
-        "NotNominated",
-        "volume-pinned",
-        "it takes a bound volume of another zone",
-    ),
-    (
-        "RefusedByKubelet",
-        "admission-other",
-        "it takes a device plugin that fails",
-    ),
-    (
-        "RefusedByKubelet",
-        "feature-unsupported",
-        "it takes a kubelet that lacks a declared feature (1.36 on)",
-    ),
-    (
-        "RefusedByKubelet",
-        "node-affinity",
-        "it takes a node whose labels change between filter and admission",
-    ),
-    (
-        "Stale",
-        "no-room",
-        "the scheduler clears such a field within milliseconds; what stays is a race",
-    ),
-    (
-        "Stale",
-        "node-tainted",
-        "1.35 and 1.36 clear it at once, and the field outlives a taint on 1.37 only as it does a cordon",
-    ),
-    (
-        "Stale",
-        "room-taken",
-        "it is a race of two Pods; the arithmetic is kubernetes/kubernetes#106780",
     ),
     (
         "Unknown",
@@ -110,16 +30,6 @@ const ONLY_FIXTURES: &[(&str, &str, &str)] = &[
         "Unknown",
         "trace-wiped",
         "servers before 1.35 are not run here",
-    ),
-    (
-        "WaitingForVictims",
-        "preemption-loop",
-        "it takes two schedulers that undo each other for a quarter of a minute and more",
-    ),
-    (
-        "Withdrawn",
-        "",
-        "nobody writes and withdraws such decisions here yet",
     ),
 ];
 
@@ -148,8 +58,9 @@ fn documented() -> BTreeSet<Pair> {
 
 /// Rows of the live trials, as they stand in the source.
 fn live() -> BTreeSet<Pair> {
-    let text =
-        fs::read_to_string(root().join("tests/live/rows.rs")).expect("tests/live/rows.rs is there");
+    let text: String = ["tests/live/rows.rs", "tests/live/audited.rs"]
+        .map(|file| fs::read_to_string(root().join(file)).expect("the rows are there"))
+        .concat();
     let words: String = text
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"))

@@ -266,7 +266,7 @@ fn broken_kubeconfigs() {
     fails(
         &["explain", "a", "--kubeconfig", &broken],
         1,
-        "error: the kubeconfig cannot be read\ncaused by: ",
+        &format!("error: the kubeconfig {broken:?} cannot be read\ncaused by: "),
     );
     let bare = write(
         folder.path(),

@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "analysis", "answer", "block", "env", "error", "model", "render", "source",
+            "analysis", "answer", "block", "env", "error", "model", "render", "signal", "source",
         ],
     ),
     ("env", &[]),
@@ -25,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     // Only tests name it.
     ("registry", &[]),
     ("render", &["block", "registry"]),
+    ("signal", &[]),
     ("source", &["model", "registry"]),
 ];
 
@@ -34,7 +35,9 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("k8s_openapi", &["source"]),
     ("async fn", &["source", "cli"]),
     ("http::", &["source"]),
+    ("signal_hook", &["signal"]),
     ("std::env", &["env"]),
+    ("tokio::signal", &["signal"]),
     ("colored::", &[]),
 ];
 

@@ -18,11 +18,7 @@ pub(crate) fn nominate(arguments: &[&str]) -> Run {
 }
 
 pub(crate) fn run(binary: &str, arguments: &[&str], stdin: &str) -> Run {
-    let mut child = Command::new(binary)
-        .args(arguments)
-        .current_dir(root())
-        .env_clear()
-        .env("HOME", "/nonexistent")
+    let mut child = command(binary, arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -41,6 +37,17 @@ pub(crate) fn run(binary: &str, arguments: &[&str], stdin: &str) -> Run {
         stdout: String::from_utf8(output.stdout).expect("output is UTF-8"),
         stderr: String::from_utf8(output.stderr).expect("output is UTF-8"),
     }
+}
+
+/// A run with a clean environment, to be changed and started.
+pub(crate) fn command(binary: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(binary);
+    command
+        .args(arguments)
+        .current_dir(root())
+        .env_clear()
+        .env("HOME", "/nonexistent");
+    command
 }
 
 pub(crate) fn root() -> &'static Path {

@@ -232,7 +232,7 @@ const MOMENTS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "p1 -n s14b",
         "WaitingForVictims",
         "victim-terminating",
-        "Inferred",
+        "Proven",
     ),
     // A group's victims name the group and no node.
     (

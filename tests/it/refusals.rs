@@ -296,7 +296,7 @@ fn a_hanging_server_ends_with_the_request_timeout() {
     let (server, _folder, kubeconfig) = serve(Routes::new().get(POD, Answer::Hang));
     let run = explain(&kubeconfig, &["--request-timeout", "300ms"]);
     let sentence = format!(
-        "Unable to connect to the server: http://{} gave no answer within 0.3s\n",
+        "Unable to connect to the server: {} gave no answer within 0.3s\n",
         server.address()
     );
     assert_eq!((run.code, run.stderr), (Some(1), sentence));

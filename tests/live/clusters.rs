@@ -15,15 +15,15 @@ use testkit::{Cluster, ClusterOptions};
 pub(crate) enum Kind {
     /// A minor as it comes.
     Plain(String),
-    /// A minor with gang scheduling.
-    Gang(String),
+    /// A minor with other gates than it comes with.
+    OtherGates(String),
 }
 
 impl Kind {
     fn options(&self) -> ClusterOptions {
         match self {
             Self::Plain(minor) => ClusterOptions::new(minor),
-            Self::Gang(minor) => ClusterOptions::new(minor).gang_scheduling(),
+            Self::OtherGates(minor) => ClusterOptions::new(minor).other_gates(),
         }
     }
 }

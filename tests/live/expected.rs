@@ -7,8 +7,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use testkit::Cluster;
+use testkit::collect;
 use testkit::scenario::Moment;
 
+use crate::audited::FROM_AUDIT;
 use crate::plugin::{kubectl, same};
 use crate::rows::{A_MINUTE_LATER, FROM_FILES, ROWS, Row, WITH_FEW_RIGHTS, WITH_FEW_RIGHTS_LATER};
 
@@ -46,6 +48,7 @@ const STATED: &[(&str, &str, &str, &str)] = &[
         "/binding/by",
         "\"second-scheduler\"",
     ),
+    ("tried-again", "third-attempt", "/scheduler/attempts", "3"),
     (
         "victim-in-another-namespace",
         "waiting",
@@ -70,12 +73,16 @@ pub(crate) fn check(
     due(row, &live)?;
     stated(moment, &live)?;
     let now = live["now"].as_str().ok_or("the answer has no now")?;
+    let log = collect::audit_log(folder);
     let folder = folder.to_str().ok_or("the folder's name is not UTF-8")?;
     let collected = explain(cluster, "nobody", moment, &["--from", folder, "--now", now])?;
     match find(FROM_FILES, moment) {
         Some(row) => due(row, &collected)?,
         None => same(&projection(&live), &projection(&collected))?,
     }
+    let log = log.to_str().ok_or("the folder's name is not UTF-8")?;
+    let audited = explain(cluster, "nobody", moment, &["--from", log, "--now", now])?;
+    due(find(FROM_AUDIT, moment).unwrap_or(row), &audited)?;
     let later: jiff::Timestamp = now.parse()?;
     let later = (later + jiff::SignedDuration::from_secs(60)).to_string();
     let asked: [(&[Row], &str, &[&str]); 3] = [

@@ -27,6 +27,13 @@ pub(crate) fn play(cluster: &Cluster, scenario: &Scenario) -> Result<(), Box<dyn
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
+    if is_recorded(cluster) {
+        // A moment that is no more must not stay.
+        let recorded = recorded(cluster.minor()).join(scenario.name);
+        if recorded.exists() {
+            fs::remove_dir_all(&recorded)?;
+        }
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -65,11 +72,21 @@ async fn at_moment(
         }
     }
     expected::check(cluster, &moment, &folder)?;
-    // A minor's recording is of that minor alone.
-    if std::env::var_os(RECORD).is_some() && !cluster.is_mixed() {
+    if is_recorded(cluster) {
         record(cluster, &files, &folder)?;
     }
     Ok(())
+}
+
+/// Whether moments are kept: a minor's recording is of that minor alone.
+fn is_recorded(cluster: &Cluster) -> bool {
+    std::env::var_os(RECORD).is_some() && !cluster.is_mixed()
+}
+
+fn recorded(minor: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/recorded")
+        .join(minor)
 }
 
 /// Copies a moment to where the plain tests read it, with the machine taken out. The audit log stays out: it is large.
@@ -77,10 +94,7 @@ fn record(cluster: &Cluster, files: &[PathBuf], folder: &Path) -> Result<(), Box
     let nodes = fs::read_to_string(folder.join("nodes.json"))?;
     let machine = Machine::from_nodes(&nodes)?;
     let inside = folder.strip_prefix(clusters::folder(cluster.minor()))?;
-    let place = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/recorded")
-        .join(cluster.minor())
-        .join(inside);
+    let place = recorded(cluster.minor()).join(inside);
     fs::create_dir_all(&place)?;
     for file in files.iter().filter(|file| {
         file.extension()

@@ -5,10 +5,22 @@ use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let binding = story.binding.as_ref()?;
+    let whole = story.is_accounted_for();
+    let (certainty, why) = if whole {
+        (
+            Certainty::Proven,
+            "audit log: no write since its creation set status.nominatedNodeName",
+        )
+    } else {
+        (
+            Certainty::Inferred,
+            "managedFields: nobody owns status.nominatedNodeName",
+        )
+    };
     Some(Verdict {
         kind: VerdictKind::NotNominated,
         cause: None,
-        certainty: Certainty::Inferred,
+        certainty,
         overdue: false,
         summary: format!(
             "It is bound to {}; no nomination stood at binding.",
@@ -16,7 +28,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         ),
         evidence: vec![
             story.evidence(binding.at, format!("spec.nodeName is {}", binding.node)),
-            story.evidence(None, "managedFields: nobody owns status.nominatedNodeName"),
+            story.evidence(None, why),
         ],
         advice: Vec::new(),
     })

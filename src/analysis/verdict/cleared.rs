@@ -3,9 +3,7 @@
 use super::Story;
 use crate::analysis::story::event_evidence;
 use crate::analysis::victims::GONE;
-use crate::answer::nomination_explanation::{
-    Certainty, Ended, NominationKind, Verdict, VerdictKind,
-};
+use crate::answer::nomination_explanation::{Ended, NominationKind, Verdict, VerdictKind};
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let last = story
@@ -15,7 +13,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         .node
         .as_deref()
         .unwrap_or("a node that is not recorded");
-    let mut evidence = Vec::new();
+    let mut evidence = story.witnessed().to_vec();
     for (event, _) in story.preemptions() {
         evidence.push(event_evidence(event, "event on a victim"));
     }
@@ -43,6 +41,8 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
                 .push(story.evidence(known.value.ready_since, format!("Node {node} is not ready")));
         }
     }
+    // Who empties his own hint withdraws it; nobody overwrote it.
+    let by_itself = last.by.user.is_some() && last.by.user == last.ended_by;
     let cause = if story.preempts_in_a_loop() {
         evidence.push(story.evidence(
             None,
@@ -52,13 +52,15 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             ),
         ));
         Some("preemption-loop")
+    } else if last.kind == NominationKind::Expectation && story.prebind_failed() {
+        Some("volume-binding")
     } else {
-        (last.kind == NominationKind::External).then_some("outside-hint-overwritten")
+        (last.kind == NominationKind::External && !by_itself).then_some("outside-hint-overwritten")
     };
     Some(Verdict {
         kind: VerdictKind::Cleared,
         cause,
-        certainty: Certainty::Inferred,
+        certainty: story.certainty(),
         overdue: false,
         summary: format!(
             "It was nominated to {node}, the nomination was taken back, and it is still pending.{victims}"

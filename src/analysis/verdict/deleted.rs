@@ -4,13 +4,26 @@ use super::Story;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
-    let due = story.pod.deletion?;
-    let held = if story.pod.finalizers.is_empty() {
-        String::new()
+    let (summary, evidence) = if story.is_gone() {
+        let text = "the object was there, was never bound as far as was seen, and is no more";
+        (
+            "It was deleted and was never bound.",
+            story.evidence(story.pod.deletion, text),
+        )
     } else {
-        format!(
-            "; its finalizers hold it: {}",
-            story.pod.finalizers.join(", ")
+        let due = story.pod.deletion?;
+        let held = if story.pod.finalizers.is_empty() {
+            String::new()
+        } else {
+            format!(
+                "; its finalizers hold it: {}",
+                story.pod.finalizers.join(", ")
+            )
+        };
+        let text = format!("metadata.deletionTimestamp is set and spec.nodeName is empty{held}");
+        (
+            "It is being deleted and was never bound.",
+            story.evidence(Some(due), text),
         )
     };
     Some(Verdict {
@@ -18,11 +31,8 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         cause: None,
         certainty: Certainty::Proven,
         overdue: false,
-        summary: "It is being deleted and was never bound.".to_owned(),
-        evidence: vec![story.evidence(
-            Some(due),
-            format!("metadata.deletionTimestamp is set and spec.nodeName is empty{held}"),
-        )],
+        summary: summary.to_owned(),
+        evidence: vec![evidence],
         advice: Vec::new(),
     })
 }

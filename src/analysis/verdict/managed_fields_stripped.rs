@@ -5,6 +5,9 @@ use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let binding = story.binding.as_ref()?;
+    if story.is_accounted_for() {
+        return None;
+    }
     if story.pod.managed_fields.is_some() {
         return None;
     }

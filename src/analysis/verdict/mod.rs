@@ -5,6 +5,7 @@
 
 mod blocked_by_reservation;
 mod bound_unnominated;
+mod bound_unseen;
 mod bypassed;
 mod cleared;
 mod deleted;
@@ -13,7 +14,7 @@ mod gated;
 mod honoured;
 mod managed_fields_stripped;
 mod moved;
-mod never_attempted;
+pub(super) mod never_attempted;
 mod no_room;
 mod node_not_recorded;
 mod node_unusable;
@@ -25,7 +26,7 @@ mod trace_wiped;
 mod victims_not_observed;
 mod waiting_for_binding;
 mod waiting_for_scheduler;
-mod waiting_for_victims;
+pub(super) mod waiting_for_victims;
 mod withdrawn;
 
 use super::story::Story;
@@ -53,6 +54,7 @@ const RULES: &[Rule] = &[
     Rule::new("managed_fields_stripped", managed_fields_stripped::judge),
     Rule::new("trace_wiped", trace_wiped::judge),
     Rule::new("bound_unnominated", bound_unnominated::judge),
+    Rule::new("bound_unseen", bound_unseen::judge),
     // Gone, gated, our own decisions.
     Rule::new("deleted", deleted::judge),
     Rule::new("gated", gated::judge),

@@ -3,7 +3,7 @@
 use super::Story;
 use crate::analysis::story::event_evidence;
 use crate::answer::nomination_explanation::{
-    Certainty, Evidence, Nomination, NominationKind, Verdict, VerdictKind,
+    Certainty, Ended, Evidence, Nomination, NominationKind, Verdict, VerdictKind,
 };
 
 /// How the nominated node of a bound Pod is known; the field itself is empty by then.
@@ -16,14 +16,12 @@ pub(super) struct Whence {
 
 pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
     let mut evidence = Vec::new();
-    let by = match (last.kind, &last.by.scheduler, &last.by.manager) {
-        (NominationKind::Preemption, Some(scheduler), _) => {
-            format!("by {scheduler} (which preempted Pods there)")
-        }
-        (_, Some(scheduler), _) => format!("by {scheduler}"),
-        (_, None, Some(manager)) => format!("by a writer that calls itself {manager:?}"),
-        (_, None, None) => "by a writer that is not recorded".to_owned(),
+    let by = match &last.by.user {
+        Some(user) => format!("by the user {user}"),
+        None => by_its_claim(last),
     };
+    evidence.extend(story.witnessed().iter().cloned());
+    let is_witnessed = !evidence.is_empty();
     if let Some(decision) = &last.decision {
         let claim = format!(
             "the decision annotation {:?} of {:?} names {} (the writer's own claim)",
@@ -40,7 +38,12 @@ pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
         evidence.push(story.evidence(None, "a claim of it has the annotation volume.kubernetes.io/selected-node, which PreBind wrote"));
     }
     let owner = story.nominator();
-    if let Some(owner) = owner {
+    let stated = story.pod.nominated_node.is_some();
+    if is_witnessed {
+        // The log tells more than the owner's entry does.
+    } else if stated {
+        evidence.push(story.evidence(None, "status.nominatedNodeName is still set"));
+    } else if let Some(owner) = owner {
         let text = format!(
             "managedFields: {:?} still owns status.nominatedNodeName, so a nomination stood at binding",
             owner.manager
@@ -57,14 +60,36 @@ pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
     } else {
         evidence.push(story.evidence(None, "managedFields are missing: whether the nomination stood until the binding cannot be seen"));
     }
-    let cleared =
-        owner.is_none() && story.pod.managed_fields.is_some() && story.traceless().is_none();
+    let cleared = if is_witnessed {
+        last.ended == Some(Ended::Cleared)
+    } else {
+        !stated
+            && owner.is_none()
+            && story.pod.managed_fields.is_some()
+            && story.traceless().is_none()
+    };
     Whence {
         by,
         cause: cleared.then_some("cleared-before-binding"),
         // The object keeps who and when, not where: the node comes from a note or from the writer's own record.
-        certainty: Certainty::Inferred,
+        certainty: if stated {
+            Certainty::Proven
+        } else {
+            story.certainty()
+        },
         evidence,
+    }
+}
+
+/// Who nominated, where no audit log proves the user.
+fn by_its_claim(last: &Nomination) -> String {
+    match (last.kind, &last.by.scheduler, &last.by.manager) {
+        (NominationKind::Preemption, Some(scheduler), _) => {
+            format!("by {scheduler} (which preempted Pods there)")
+        }
+        (_, Some(scheduler), _) => format!("by {scheduler}"),
+        (_, None, Some(manager)) => format!("by a writer that calls itself {manager:?}"),
+        (_, None, None) => "by a writer that is not recorded".to_owned(),
     }
 }
 

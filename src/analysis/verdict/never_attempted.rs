@@ -6,10 +6,11 @@
 use jiff::SignedDuration;
 
 use super::Story;
+use crate::analysis::story::event_evidence;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 
 /// Younger Pods may simply be next.
-const YOUNG: SignedDuration = SignedDuration::from_secs(30);
+pub(in crate::analysis) const YOUNG: SignedDuration = SignedDuration::from_secs(30);
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let pod = story.pod;
@@ -17,7 +18,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         return None;
     }
     let scheduler = &pod.scheduler_name;
-    let alive = story.index.reports(scheduler);
+    let alive = story.index.latest_by(scheduler);
     let young = story.age(pod.created).is_some_and(|age| age < YOUNG);
     let mut evidence = vec![story.evidence(
         None,
@@ -36,10 +37,11 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             "waiting-for-group",
             format!("No scheduler has reported on it: its group {group} may not be complete."),
         )
-    } else if alive {
+    } else if let Some(event) = alive {
+        evidence.push(event_evidence(event, "event on another object"));
         (
             "scheduler-silent",
-            format!("{scheduler} reports on other Pods, and not on this one."),
+            format!("{scheduler} has reported on others, and not on this one."),
         )
     } else {
         (

@@ -7,6 +7,9 @@ use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let binding = story.binding.as_ref()?;
+    if story.is_accounted_for() {
+        return None;
+    }
     let owner = story.nominator()?;
     let who = if story.is_scheduler(owner) {
         "A scheduler"

@@ -4,6 +4,12 @@ use super::Story;
 use crate::analysis::message;
 use crate::answer::nomination_explanation::{Certainty, Evidence, Verdict, VerdictKind};
 
+/// What the plugin `VolumeBinding` says of a node that a bound volume is not on: up to 1.36, and on 1.37 (observed).
+const PINNED: &[&str] = &[
+    "volume node affinity conflict",
+    "didn't match PersistentVolume's node affinity",
+];
+
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a rule")]
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let condition = story
@@ -42,7 +48,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             "bind-refused",
             "It is not nominated: a node was chosen, and the binding was refused.".to_owned(),
         )
-    } else if raw.contains("running PreBind plugin") || raw.contains("prebind plugin") {
+    } else if story.prebind_failed() {
         (
             "volume-binding",
             "It is not nominated now: a node was chosen, and what must be ready before the binding (a volume, a device) was not.".to_owned(),
@@ -63,7 +69,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
                 event.reporter
             ),
         )
-    } else if raw.contains("volume node affinity conflict") {
+    } else if PINNED.iter().any(|words| raw.contains(words)) {
         (
             "volume-pinned",
             format!(

@@ -8,6 +8,9 @@ use crate::model::want::Want;
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let binding = story.binding.as_ref()?;
+    if story.is_accounted_for() {
+        return None;
+    }
     let version = story.traceless()?;
     // A young Pod's preemption would still be told by an event on a victim.
     let young = story

@@ -9,7 +9,8 @@ use crate::answer::nomination_explanation::{Certainty, NominationKind, Verdict, 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let standing = story.standing()?;
     let node = standing.node.as_deref()?;
-    let prepared = story.prepared_node();
+    let overwritten = story.overwritten_expectation();
+    let prepared = story.prepared_node().or(overwritten);
     let tried_and_failed = story
         .pod
         .scheduled()
@@ -29,7 +30,9 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     if standing.kind == NominationKind::Expectation {
         evidence.push(story.evidence(None, "the scheduler wrote the field without a condition Unschedulable, which preemption never does"));
     }
-    if let Some(prepared) = prepared {
+    if overwritten.is_some() {
+        evidence.extend(story.witnessed().iter().cloned());
+    } else if let Some(prepared) = prepared {
         evidence.push(story.evidence(None, format!("an unbound claim of it has the annotation volume.kubernetes.io/selected-node={prepared}")));
     }
     let elsewhere = prepared.filter(|prepared| *prepared != node);

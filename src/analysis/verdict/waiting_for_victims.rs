@@ -14,7 +14,7 @@ use crate::answer::nomination_explanation::{
 use crate::model::pod::Uid;
 
 /// The victim's DELETE may come after the nomination.
-const YOUNG: SignedDuration = SignedDuration::from_secs(10);
+pub(in crate::analysis) const YOUNG: SignedDuration = SignedDuration::from_secs(10);
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let standing = story.standing()?;
@@ -59,7 +59,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         ));
     }
     let linked = story.preemptions();
-    for (event, _) in linked {
+    for (event, _) in &linked {
         let victim = event
             .value
             .regarding

@@ -6,17 +6,20 @@ use std::io::Write;
 use clap::ValueEnum;
 
 use super::selection::{SelectionArgs, is_live, not_there, nothing};
+use super::watch::{self, Task, WatchArgs};
 use crate::analysis::select::{self, Chosen, Request};
 use crate::analysis::{access, explain};
 use crate::answer::nomination_explanation::{Severity, Verdict};
 use crate::answer::{access_report, nomination_explanation, nomination_explanation_list};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs, offline_error};
+use crate::cli::runtime::Runtime;
 use crate::env::Env;
 use crate::error::{Error, Kind, exit};
 use crate::model::access::{Permission, Right};
 use crate::model::world::World;
 use crate::render::escape;
-use crate::source::gather::gather;
+use crate::source::audit::Focus;
+use crate::source::gather::{gather, pour};
 use crate::source::live::Live;
 use crate::source::{Origin, offline};
 
@@ -31,6 +34,12 @@ Examples:
   # Explain the Pods of a Deployment, or all with a label, a row each
   kubectl nominate explain deploy/web -n shop
   kubectl nominate explain -l app=web -A
+
+  # Tell of each change, until the kubelet has taken the Pod up or refused it
+  kubectl nominate explain web-0 --watch
+
+  # Wait until it is bound to the nominated node and taken up there; 3 if something else is final, 7 if it takes longer
+  kubectl nominate explain web-0 --for=verdict=Honoured --timeout=5m
 
   # List what would be read, and whether you may
   kubectl nominate explain web-0 --show-access
@@ -57,6 +66,8 @@ pub(super) struct ExplainArgs {
     #[arg(long, conflicts_with_all = ["from", "now"])]
     show_access: bool,
     #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
     connection: ConnectionArgs,
     #[command(flatten)]
     input: InputArgs,
@@ -65,7 +76,7 @@ pub(super) struct ExplainArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FailOn {
+pub(super) enum FailOn {
     Never,
     Error,
     Warning,
@@ -74,22 +85,31 @@ enum FailOn {
 pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
     // Parse.
     args.output.start_logging();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| {
-            Error::new(Kind::Internal, "the runtime cannot be started").because(&error)
-        })?;
+    args.watch
+        .check(!args.input.from.is_empty(), args.input.now.is_some())?;
+    let runtime = Runtime::start()?;
     if args.show_access {
-        return runtime.block_on(show_access(args, env));
+        return show_access(args, &runtime, env);
     }
-    let (mut origins, request) = runtime.block_on(open(args, env))?;
+    if args.watch.follows() {
+        let (live, request) = connect(args, &runtime, env)?;
+        let task = Task {
+            args: &args.watch,
+            output: &args.output,
+            fail_on: args.fail_on,
+            request: &request,
+            origin: Origin::Live(Box::new(live)),
+        };
+        return watch::run(&task, &runtime, env);
+    }
+    let (mut origins, request) = open(args, &runtime, env)?;
 
     // Gather.
     let mut world = World::default();
-    runtime.block_on(gather(&mut world, &mut origins, |world| {
+    pour(&mut world, &mut origins);
+    runtime.block_on(gather(&mut world, &origins, |world| {
         explain::wants(world, &request)
-    }));
+    }))?;
 
     // Analyse.
     let Chosen {
@@ -132,27 +152,29 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
 }
 
 /// Tells of all that was not there, as kubectl does: a line each, after what was.
-fn tell(errors: &[Error], env: &mut Env) -> u8 {
+pub(super) fn tell(errors: &[Error], env: &mut Env) -> u8 {
     for line in errors.iter().flat_map(Error::lines) {
         say(&line, env);
     }
     exit::first(errors.iter().map(Error::exit_code))
 }
 
-fn say(line: &str, env: &mut Env) {
+pub(super) fn say(line: &str, env: &mut Env) {
     // If stderr is closed there is nobody left to tell.
     drop(writeln!(env.stderr, "{}", escape::terminal(line)));
 }
 
 /// Asks for each right by a review of its own; nothing else is sent.
-async fn show_access(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
-    let (live, request) = connect(args, env).await?;
-    let questions = access::questions(&request);
+fn show_access(args: &ExplainArgs, runtime: &Runtime, env: &mut Env) -> Result<u8, Error> {
+    let (live, request) = connect(args, runtime, env)?;
+    let questions = access::questions(&request, args.watch.follows());
     let rights: Vec<Right> = questions
         .iter()
         .flat_map(|question| question.rights.clone())
         .collect();
-    let permissions: BTreeMap<Right, Permission> = live.review(&rights).await;
+    let permissions: BTreeMap<Right, Permission> = runtime
+        .block_on(live.review(&rights))?
+        .map_err(|sentence| Error::new(Kind::Unreachable, sentence))?;
 
     let generated_at = (env.now)();
     let answer = access::report(&questions, &permissions, live.source(), generated_at);
@@ -164,33 +186,40 @@ async fn show_access(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
     })
 }
 
-async fn connect(args: &ExplainArgs, env: &mut Env) -> Result<(Live, Request), Error> {
+fn connect(args: &ExplainArgs, runtime: &Runtime, env: &Env) -> Result<(Live, Request), Error> {
     let selection = args.selection.selection()?;
-    let live = args.connection.connect(env).await?;
+    let live = runtime.block_on(args.connection.connect(env))??;
     let request = args
         .selection
         .request(selection, Some(live.namespace()), live.context());
     Ok((live, request))
 }
 
-async fn open(args: &ExplainArgs, env: &mut Env) -> Result<(Vec<Origin>, Request), Error> {
+fn open(
+    args: &ExplainArgs,
+    runtime: &Runtime,
+    env: &mut Env,
+) -> Result<(Vec<Origin>, Request), Error> {
     if args.input.from.is_empty() {
-        let (live, request) = connect(args, env).await?;
+        let (live, request) = connect(args, runtime, env)?;
         return Ok((vec![Origin::Live(Box::new(live))], request));
     }
     let request = args
         .selection
         .request(args.selection.selection()?, None, None);
+    let focus = Focus {
+        names: request.pod_names(),
+    };
     let mut origins = Vec::new();
     for path in &args.input.from {
         let collected =
-            offline::open(path, &mut env.stdin).map_err(|error| offline_error(&error))?;
+            offline::open(path, &mut env.stdin, &focus).map_err(|error| offline_error(&error))?;
         origins.push(Origin::Offline(Box::new(collected)));
     }
     Ok((origins, request))
 }
 
-fn exit_code(verdict: &Verdict, fail_on: FailOn) -> u8 {
+pub(super) fn exit_code(verdict: &Verdict, fail_on: FailOn) -> u8 {
     match (verdict.severity(), fail_on) {
         (Severity::Error, FailOn::Error | FailOn::Warning) => exit::FINDING,
         _ if verdict.is_unanswered() => exit::INCOMPLETE,

@@ -2,6 +2,7 @@
 
 mod explain;
 mod selection;
+mod watch;
 
 use std::process::ExitCode;
 

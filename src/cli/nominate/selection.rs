@@ -187,6 +187,10 @@ pub(super) fn not_there(missing: &Missing, world: &World, request: &Request) -> 
             Some(State::Unreadable | State::Partial | State::Complete) | None => Kind::BadData,
         };
         let told = line.and_then(|line| line.detail.clone());
+        let is_refusal = told
+            .as_ref()
+            .is_some_and(|told| told.starts_with("Error from server"));
+        let failure = if is_refusal { Kind::Server } else { failure };
         // An answer to a name that holds no object of it is no "not found".
         let silent = match missing.target {
             Some(_) => format!("the server gave no {named}"),

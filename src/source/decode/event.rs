@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::{number, time};
-use crate::model::event::{Event, Regarding};
+use crate::model::event::{Event, Regarding, Related};
 use crate::model::fact::Content;
 use crate::model::pod::{PodName, ResourceVersion, Uid};
 
@@ -14,6 +14,8 @@ struct EventObject {
     metadata: EventMetadata,
     #[serde(default, alias = "involvedObject")]
     regarding: Option<Reference>,
+    #[serde(default)]
+    related: Option<Reference>,
     #[serde(default)]
     reason: String,
     #[serde(default, alias = "message")]
@@ -131,6 +133,13 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
             },
             uid: reference.uid.filter(|uid| !uid.is_empty()).map(Uid),
             resource_version: reference.resource_version.map(ResourceVersion),
+        }),
+        related: object.related.map(|reference| Related {
+            kind: reference.kind,
+            name: PodName {
+                namespace: reference.namespace.unwrap_or_default(),
+                name: reference.name,
+            },
         }),
         reason: object.reason,
         note: object.note,

@@ -1,29 +1,33 @@
-//! One file of YAML or JSON: an object, Lists, many documents.
+//! One file: YAML or JSON with an object, Lists, many documents; an audit log; compressed or not.
 #![expect(clippy::disallowed_methods, reason = "origins read files")]
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::{Collected, OfflineError, bytes, document};
+use super::{Collected, OfflineError, input};
+use crate::source::audit::Focus;
 
 pub(super) fn recognises(path: &Path) -> bool {
     path.is_file()
 }
 
-pub(super) fn read(path: &Path, _stdin: &mut dyn Read) -> Result<Collected, OfflineError> {
+pub(super) fn read(
+    path: &Path,
+    _stdin: &mut dyn Read,
+    focus: &Focus,
+) -> Result<Collected, OfflineError> {
     let mut file = File::open(path).map_err(|source| OfflineError::Read {
         path: path.to_owned(),
         source,
     })?;
-    let reading = document::read(&bytes(path, &mut file)?);
-    if reading.is_foreign() {
-        return Err(OfflineError::Foreign {
-            path: path.to_owned(),
-            fault: reading.faults.join("; "),
-        });
-    }
     let mut collected = Collected::new(path);
-    collected.take(&path.display().to_string(), reading);
-    Ok(collected)
+    let subject = path.display().to_string();
+    match input::take(&mut collected, &subject, path, &mut file, focus)? {
+        None => Ok(collected),
+        Some(fault) => Err(OfflineError::Foreign {
+            path: path.to_owned(),
+            fault,
+        }),
+    }
 }

@@ -7,8 +7,9 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::{Collected, OfflineError, bytes, document};
+use super::{Collected, OfflineError, input};
 use crate::model::coverage::State;
+use crate::source::audit::Focus;
 
 /// Deeper than any layout that was seen; a bound against a maze.
 const MAX_DEPTH: usize = 16;
@@ -20,7 +21,11 @@ pub(super) fn recognises(path: &Path) -> bool {
     path.is_dir()
 }
 
-pub(super) fn read(path: &Path, _stdin: &mut dyn Read) -> Result<Collected, OfflineError> {
+pub(super) fn read(
+    path: &Path,
+    _stdin: &mut dyn Read,
+    focus: &Focus,
+) -> Result<Collected, OfflineError> {
     let mut collected = Collected::new(path);
     let mut files = Vec::new();
     list(path, 0, &mut files, &mut collected);
@@ -36,16 +41,10 @@ pub(super) fn read(path: &Path, _stdin: &mut dyn Read) -> Result<Collected, Offl
                 path: file.clone(),
                 source,
             })
-            .and_then(|mut open| bytes(file, &mut open));
+            .and_then(|mut open| input::take(&mut collected, &subject, file, &mut open, focus));
         match read {
-            Ok(bytes) => {
-                let reading = document::read(&bytes);
-                if reading.is_foreign() {
-                    foreign.push(subject);
-                } else {
-                    collected.take(&subject, reading);
-                }
-            }
+            Ok(None) => {}
+            Ok(Some(_)) => foreign.push(subject),
             Err(error) => collected.note(&subject, State::Unreadable, error.to_string()),
         }
     }

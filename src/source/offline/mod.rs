@@ -5,13 +5,17 @@
 
 mod file;
 mod folder;
+mod input;
 mod stdin;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
 use super::Reply;
+use super::audit::{Focus, Log};
 use super::document::{self, Reading};
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::{Content, Fact};
@@ -33,7 +37,7 @@ pub(crate) struct OfflineOrigin {
     read: ReadOffline,
 }
 
-type ReadOffline = fn(&Path, &mut dyn Read) -> Result<Collected, OfflineError>;
+type ReadOffline = fn(&Path, &mut dyn Read, &Focus) -> Result<Collected, OfflineError>;
 
 impl OfflineOrigin {
     const fn new(name: &'static str, recognises: fn(&Path) -> bool, read: ReadOffline) -> Self {
@@ -86,14 +90,20 @@ struct Held {
     claims: BTreeSet<PodName>,
     workloads: BTreeSet<(WorkloadKind, PodName)>,
     events: bool,
+    /// Who wrote events.
+    reporters: BTreeSet<String>,
     version: bool,
 }
 
 /// Reads what `--from` names.
-pub(crate) fn open(path: &Path, stdin: &mut dyn Read) -> Result<Collected, OfflineError> {
+pub(crate) fn open(
+    path: &Path,
+    stdin: &mut dyn Read,
+    focus: &Focus,
+) -> Result<Collected, OfflineError> {
     match ORIGINS.iter().find(|origin| (origin.recognises)(path)) {
         Some(origin) => {
-            let mut collected = (origin.read)(path, stdin)?;
+            let mut collected = (origin.read)(path, stdin, focus)?;
             origin.name.clone_into(&mut collected.source.kind);
             Ok(collected)
         }
@@ -167,6 +177,43 @@ impl Collected {
         }
     }
 
+    /// Takes in what an audit log told, with how far it reaches.
+    fn take_log(&mut self, subject: &str, log: Log) {
+        let time =
+            |at: Option<Timestamp>| at.map_or_else(|| "?".to_owned(), |at| format!("{at:.0}"));
+        let mut detail = match (log.since, log.until) {
+            (None, None) => "an audit log without a write to these Pods".to_owned(),
+            (since, until) => format!(
+                "an audit log; of these Pods from {} to {}",
+                time(since),
+                time(until)
+            ),
+        };
+        let mut state = State::Complete;
+        if log.bodiless > 0 {
+            state = State::Partial;
+            detail = format!(
+                "{detail}; for {} writes its level does not tell what they asked for",
+                log.bodiless
+            );
+        }
+        if let Some(fault) = &log.first_fault {
+            state = State::Partial;
+            detail = format!(
+                "{detail}; {} of {} lines cannot be read, first {fault}",
+                log.broken, log.lines
+            );
+        }
+        self.note(subject, state, detail);
+        for content in log.contents {
+            self.held.note(&content);
+            self.facts.push(Fact {
+                source: self.source.name.clone(),
+                content,
+            });
+        }
+    }
+
     fn note(&mut self, subject: &str, state: State, detail: String) {
         let source = self.source.name.clone();
         self.coverage.push(Coverage {
@@ -206,7 +253,7 @@ impl Collected {
         let absent = |what: &str| (State::Absent, Some(format!("the input holds no {what}")));
         let complete = (State::Complete, None);
         let (state, detail) = match want {
-            Want::Pod(name) => {
+            Want::Pod(name) | Want::Victim(name) => {
                 let of_namespace = held.pods.get(&name.namespace);
                 if of_namespace.is_some_and(|names| names.contains(&name.name)) {
                     complete
@@ -214,15 +261,17 @@ impl Collected {
                     absent("Pod of this name")
                 }
             }
+            Want::AnyEventBy(scheduler) if held.reporters.contains(scheduler) => complete,
             // A list does not say whether it was taken of all namespaces, and a victim may be in any.
-            Want::PreemptedEvents if events => (
+            Want::PreemptedEvents | Want::AnyEventBy(_) if events => (
                 State::Partial,
                 Some("only events of the input's namespaces are known".to_owned()),
             ),
             Want::EventsAbout { .. } | Want::EventsAboutPods { .. } if events => complete,
-            Want::PreemptedEvents | Want::EventsAbout { .. } | Want::EventsAboutPods { .. } => {
-                absent("Events")
-            }
+            Want::PreemptedEvents
+            | Want::AnyEventBy(_)
+            | Want::EventsAbout { .. }
+            | Want::EventsAboutPods { .. } => absent("Events"),
             Want::Node(name) if held.nodes.contains(name) || listed("Node") => complete,
             Want::Node(_) => absent("Nodes"),
             Want::Claim(name) if held.claims.contains(name) => complete,
@@ -277,7 +326,13 @@ impl Held {
             Content::Node(node) => {
                 self.nodes.insert(node.name.clone());
             }
-            Content::Event(_) => self.events = true,
+            Content::Event(event) => {
+                self.events = true;
+                if !self.reporters.contains(&event.reporter) {
+                    self.reporters.insert(event.reporter.clone());
+                }
+            }
+            Content::Write(_) => {}
             Content::Claim(claim) => {
                 self.claims.insert(claim.name.clone());
             }
@@ -307,7 +362,7 @@ mod tests {
 
     #[test]
     fn every_file_has_its_line() {
-        let files = registry::files("source/offline", &["mod"]);
+        let files = registry::files("source/offline", &["input", "mod"]);
         assert_eq!(
             files,
             registry::names(ORIGINS.iter().map(|origin| origin.name))

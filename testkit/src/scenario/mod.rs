@@ -1,11 +1,16 @@
 //! Scenarios: each brings Pods of a cluster into a known situation and stops at named moments.
 //!
-//! A scenario is a file here and a line in [`SCENARIOS`], or in [`GANG_SCENARIOS`]. It plays in a namespace of its own, waits by watching, and
+//! A scenario is a file here and a line in [`SCENARIOS`], or in [`GATE_SCENARIOS`]. It plays in a namespace of its own, waits by watching, and
 //! takes away what it made. It must not say what a tool should make of a moment: that is up to who observes.
 
+mod binding_refused;
+mod bound_elsewhere;
+mod cleared_and_bound_elsewhere;
 mod cordon_clears_nomination;
 mod cordon_while_waiting;
 mod created_with_node_name;
+mod decision_ends;
+mod deleted_before_binding;
 mod deletion_that_is_no_preemption;
 mod gang_preemption;
 mod gang_waits;
@@ -22,14 +27,22 @@ mod overwritten_preemption;
 mod prebind_timeout_clears;
 mod prebind_timeout_keeps;
 mod prebind_wait;
+mod preemption_loop;
 mod preemption_with_grace;
 mod recreated_with_the_same_name;
 mod refused_by_kubelet;
+mod room_taken;
 mod scheduler_restart_while_waiting;
+mod scheduler_silent;
 mod second_scheduler;
 mod stage;
+mod static_pod;
+mod taint_while_waiting;
+mod tried_again;
+mod unsupported_feature;
 mod victim_held_by_finalizer;
 mod victim_in_another_namespace;
+mod volume_pinned;
 
 use std::error::Error;
 use std::pin::Pin;
@@ -41,9 +54,14 @@ pub use stage::Stage;
 
 /// The scenarios that play on a cluster as it comes, sorted by name.
 pub const SCENARIOS: &[Scenario] = &[
+    binding_refused::SCENARIO,
+    bound_elsewhere::SCENARIO,
+    cleared_and_bound_elsewhere::SCENARIO,
     cordon_clears_nomination::SCENARIO,
     cordon_while_waiting::SCENARIO,
     created_with_node_name::SCENARIO,
+    decision_ends::SCENARIO,
+    deleted_before_binding::SCENARIO,
     deletion_that_is_no_preemption::SCENARIO,
     hint_reserves_room::SCENARIO,
     hint_to_absent_node::SCENARIO,
@@ -57,20 +75,28 @@ pub const SCENARIOS: &[Scenario] = &[
     prebind_timeout_clears::SCENARIO,
     prebind_timeout_keeps::SCENARIO,
     prebind_wait::SCENARIO,
+    preemption_loop::SCENARIO,
     preemption_with_grace::SCENARIO,
     recreated_with_the_same_name::SCENARIO,
     refused_by_kubelet::SCENARIO,
+    room_taken::SCENARIO,
     scheduler_restart_while_waiting::SCENARIO,
+    scheduler_silent::SCENARIO,
     second_scheduler::SCENARIO,
+    static_pod::SCENARIO,
+    taint_while_waiting::SCENARIO,
+    tried_again::SCENARIO,
     victim_held_by_finalizer::SCENARIO,
     victim_in_another_namespace::SCENARIO,
+    volume_pinned::SCENARIO,
 ];
 
-/// The scenarios that play where gang scheduling is on ([`crate::ClusterOptions::gang_scheduling`]), sorted by name.
-pub const GANG_SCENARIOS: &[Scenario] = &[
+/// The scenarios that play where gates are not as they come ([`crate::ClusterOptions::other_gates`]), sorted by name.
+pub const GATE_SCENARIOS: &[Scenario] = &[
     gang_preemption::SCENARIO,
     gang_waits::SCENARIO,
     gang_without_room::SCENARIO,
+    unsupported_feature::SCENARIO,
 ];
 
 /// A future on the thread that made it.
@@ -172,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_registry_is_sorted_and_has_every_file() {
-        for list in [SCENARIOS, GANG_SCENARIOS] {
+        for list in [SCENARIOS, GATE_SCENARIOS] {
             assert!(list.is_sorted_by_key(|scenario| scenario.name));
         }
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/scenario");
@@ -189,7 +215,7 @@ mod tests {
             .filter(|stem| stem != "mod" && stem != "stage")
             .collect();
         files.sort();
-        let all = SCENARIOS.iter().chain(GANG_SCENARIOS);
+        let all = SCENARIOS.iter().chain(GATE_SCENARIOS);
         let mut names: Vec<&str> = all.map(|scenario| scenario.name).collect();
         names.sort_unstable();
         assert_eq!(files, names);
@@ -213,7 +239,7 @@ mod tests {
 
     #[test]
     fn moments_are_unique_within_a_scenario() {
-        for scenario in SCENARIOS.iter().chain(GANG_SCENARIOS) {
+        for scenario in SCENARIOS.iter().chain(GATE_SCENARIOS) {
             let mut moments = scenario.moments.to_vec();
             moments.sort_unstable();
             moments.dedup();

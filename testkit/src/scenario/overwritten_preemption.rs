@@ -2,7 +2,7 @@
 //!
 //! Observed on 1.35.4, 1.36.3 and 1.37.2: the scheduler is woken, finds the same place again and puts its nomination
 //! back within milliseconds. Of the outsider nothing is left in the Pod, not even in managedFields; no second victim is
-//! told to end.
+//! told to end. If he empties the field, it is the same.
 
 use serde_json::Value;
 
@@ -11,8 +11,8 @@ use crate::scenario::stage::text;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "overwritten-preemption",
-    about: "A preempting Pod's nomination is overwritten during the wait, and the scheduler puts it back.",
-    moments: &["overwritten", "bound"],
+    about: "A preempting Pod's nomination is overwritten and emptied during the wait, and the scheduler puts it back.",
+    moments: &["overwritten", "put-back", "bound"],
     plays_on: |_| true,
     run: |stage| Box::pin(run(stage)),
 };
@@ -31,6 +31,16 @@ async fn run(stage: &mut Stage<'_>) -> Result<(), ScenarioError> {
         )));
     }
     stage.at("overwritten", "preemptor").await?;
+
+    stage.take_back(&pod, &Value::Null).await?;
+    let version = text(&pod, "/metadata/resourceVersion");
+    stage
+        .pod("preemptor", "nominated again", |pod| {
+            text(pod, "/metadata/resourceVersion") != version
+                && text(pod, "/status/nominatedNodeName") == "n1"
+        })
+        .await?;
+    stage.at("put-back", "preemptor").await?;
 
     stage.release(hold, "victim").await?;
     stage.running_on("preemptor", "n1").await?;

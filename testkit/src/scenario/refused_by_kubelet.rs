@@ -11,8 +11,13 @@ use crate::scenario::stage::{wanting, wanting_on};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "refused-by-kubelet",
-    about: "Pods come to a full node past the scheduler, and the kubelet refuses them.",
-    moments: &["refused", "refused-with-node-name"],
+    about: "Pods come to nodes that cannot take them, and the kubelet refuses them.",
+    moments: &[
+        "refused",
+        "refused-with-node-name",
+        "other-labels",
+        "forbidden-sysctl",
+    ],
     plays_on: |_| true,
     run: |stage| Box::pin(run(stage)),
 };
@@ -34,5 +39,18 @@ async fn run(stage: &mut Stage<'_>) -> Result<(), ScenarioError> {
     spec["nodeName"] = json!("n1");
     stage.create("named", &spec).await?;
     stage.refused("named", "OutOfcpu").await?;
-    stage.at("refused-with-node-name", "named").await
+    stage.at("refused-with-node-name", "named").await?;
+
+    let mut spec = wanting_on("n2", 100);
+    spec["schedulerName"] = json!("nobody-serves-this");
+    let elsewhere = stage.create("elsewhere", &spec).await?;
+    stage.bind(&elsewhere, "n1").await?;
+    stage.refused("elsewhere", "NodeAffinity").await?;
+    stage.at("other-labels", "elsewhere").await?;
+
+    let mut spec = wanting(100);
+    spec["securityContext"] = json!({"sysctls": [{"name": "kernel.msgmax", "value": "65536"}]});
+    stage.create("sysctl", &spec).await?;
+    stage.refused("sysctl", "SysctlForbidden").await?;
+    stage.at("forbidden-sysctl", "sysctl").await
 }

@@ -107,6 +107,12 @@ impl Supervisor {
         }
     }
 
+    /// Lets a process stand still (SIGSTOP), or go on (SIGCONT).
+    pub(crate) fn freeze(&self, name: &str, still: bool) -> Result<(), SupervisorError> {
+        let name = name.to_owned();
+        self.ask(Request::Freeze { name, still }).map(drop)
+    }
+
     /// Returns how a process ended, or none while it runs.
     pub(crate) fn ended(&self, name: &str) -> Result<Option<String>, SupervisorError> {
         match self.ask(Request::Status {

@@ -41,6 +41,8 @@ pub(crate) enum Request {
     Start(Program),
     /// Ends a process and waits until it has gone.
     End { name: String, signal: Signal },
+    /// Lets a process stand still, or go on.
+    Freeze { name: String, still: bool },
     /// Asks whether a process runs.
     Status { name: String },
     /// Serves CONNECT on a socket; whatever host is asked for, the address is dialled.

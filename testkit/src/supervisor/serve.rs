@@ -108,6 +108,19 @@ impl State {
                 let status = end(child, signal).map_err(process("end", &name))?;
                 Ok(Reply::Ended { how: how(status) })
             }
+            Request::Freeze { name, still } => {
+                let child = self
+                    .processes
+                    .get(&name)
+                    .ok_or_else(|| Trouble::Unknown(name.clone()))?;
+                let signal = if still {
+                    rustix::process::Signal::STOP
+                } else {
+                    rustix::process::Signal::CONT
+                };
+                send(child, signal).map_err(process("freeze", &name))?;
+                Ok(Reply::Done)
+            }
             Request::Status { name } => {
                 let child = self
                     .processes
@@ -179,16 +192,21 @@ fn end(child: &mut Child, signal: Signal) -> io::Result<ExitStatus> {
     match signal {
         Signal::Kill => child.kill()?,
         Signal::Terminate => {
-            if child.try_wait()?.is_none()
-                && let Some(pid) = i32::try_from(child.id())
-                    .ok()
-                    .and_then(rustix::process::Pid::from_raw)
-            {
-                rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+            if child.try_wait()?.is_none() {
+                send(child, rustix::process::Signal::TERM)?;
             }
         }
     }
     child.wait()
+}
+
+/// Sends a signal to a process that was not waited for yet, so that its number is still its own.
+fn send(child: &Child, signal: rustix::process::Signal) -> io::Result<()> {
+    let pid = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+        .ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(rustix::process::kill_process(pid, signal)?)
 }
 
 fn how(status: ExitStatus) -> String {

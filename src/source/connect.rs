@@ -1,0 +1,173 @@
+//! Makes the client: the chosen cluster and user, the proxy between, and TLS.
+//!
+//! It reads certificates and runs a credential plugin; it must not send a request. Of kube's configuration it uses the
+//! fields, not the loader, which decides on proxies and credentials otherwise than kubectl.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "certificates are a part of the configuration"
+)]
+
+use std::io;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::Uri;
+use kube::config::{AuthInfo, Cluster};
+use kube::{Client, Config};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+use super::credentials::{self, CredentialError};
+use super::exec::Terms;
+use super::failure::Peer;
+use super::kubeconfig::{self, Connection, KubeconfigError};
+use super::proxy::{self, ProxyError};
+use super::transport;
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectError {
+    #[error(transparent)]
+    Kubeconfig(#[from] KubeconfigError),
+    #[error("host must be a URL or a host:port pair: {0:?}")]
+    Server(String),
+    #[error("no server is named for the cluster")]
+    NoServer,
+    #[error("specifying a root certificates file with the insecure flag is not allowed")]
+    InsecureWithAuthority,
+    #[error("the certificate authority cannot be used: {0}")]
+    Authority(String),
+    #[error(transparent)]
+    Proxy(#[from] ProxyError),
+    #[error(transparent)]
+    Credentials(#[from] CredentialError),
+    #[error("a client cannot be made from the kubeconfig")]
+    Client(#[source] Box<kube::Error>),
+}
+
+/// A client, and what it was made for.
+pub(super) struct Connected {
+    pub(super) client: Client,
+    pub(super) server: Uri,
+    pub(super) peer: Peer,
+    pub(super) context: Option<String>,
+    pub(super) namespace: String,
+    /// Its credentials come from a file or a plugin, which may have others by now.
+    pub(super) is_renewable: bool,
+}
+
+/// Chooses, gets credentials, and makes the client.
+pub(super) async fn connect(connection: &Connection) -> Result<Connected, ConnectError> {
+    let chosen = kubeconfig::choose(connection)?;
+    let server = server(&chosen.cluster)?;
+    let mut config = Config::new(server.clone());
+    config.accept_invalid_certs = chosen.cluster.insecure_skip_tls_verify == Some(true);
+    config.root_cert = authority(&chosen.cluster)?;
+    if config.accept_invalid_certs && config.root_cert.is_some() {
+        return Err(ConnectError::InsecureWithAuthority);
+    }
+    let name = chosen.cluster.tls_server_name.clone();
+    config.tls_server_name = name.filter(|name| !name.is_empty());
+    config.disable_compression = chosen.cluster.disable_compression == Some(true);
+    let of_cluster = chosen.cluster.proxy_url.as_deref();
+    config.proxy_url = proxy::choose(&server, of_cluster, &connection.proxies)?;
+    // Each request has a limit of its own, which holds for this as well.
+    config.connect_timeout = None;
+    // kube's own retries are made for controllers: a command would sit on a 503 for minutes.
+    config.default_retry = false;
+    let terms = Terms {
+        limit: connection.request_timeout,
+        is_interactive: connection.is_interactive,
+    };
+    let is_renewable = chosen.user.exec.is_some() || chosen.user.token_file.is_some();
+    config.auth_info = if server.scheme_str() == Some("https") {
+        credentials::resolve(&chosen.user_name, chosen.user, &chosen.cluster, terms).await?
+    } else {
+        without_credentials(chosen.user)
+    };
+    let host = server.host().unwrap_or_default();
+    let peer = Peer {
+        server: server.authority().map_or("", |it| it.as_str()).to_owned(),
+        name: config
+            .tls_server_name
+            .clone()
+            .unwrap_or_else(|| host.to_owned()),
+        proxy: config.proxy_url.as_ref().map(without_password),
+    };
+    Ok(Connected {
+        client: transport::client(config).map_err(|error| ConnectError::Client(Box::new(error)))?,
+        server,
+        peer,
+        is_renewable,
+        context: chosen.context,
+        namespace: chosen.namespace.unwrap_or_else(|| "default".to_owned()),
+    })
+}
+
+/// The server's URL; without a scheme it is http, as for client-go.
+fn server(cluster: &Cluster) -> Result<Uri, ConnectError> {
+    let text = cluster.server.as_deref().unwrap_or_default();
+    if text.is_empty() {
+        return Err(ConnectError::NoServer);
+    }
+    let full = if text.contains("://") {
+        text.to_owned()
+    } else {
+        format!("http://{text}")
+    };
+    let uri = full.parse::<Uri>().ok();
+    uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && has_port_or_none(uri))
+        .ok_or_else(|| ConnectError::Server(text.to_owned()))
+}
+
+/// Whether what stands for a port is one: the URL's own reader takes `host:1x`.
+fn has_port_or_none(uri: &Uri) -> bool {
+    let authority = uri.authority().map_or("", |it| it.as_str());
+    let after_address = authority
+        .rsplit_once(']')
+        .map_or(authority, |(_, rest)| rest);
+    !after_address.contains(':') || uri.port_u16().is_some()
+}
+
+/// Whom to speak for, and nothing to prove it with: what plain HTTP may carry.
+fn without_credentials(user: AuthInfo) -> AuthInfo {
+    AuthInfo {
+        impersonate: user.impersonate,
+        impersonate_uid: user.impersonate_uid,
+        impersonate_groups: user.impersonate_groups,
+        impersonate_user_extra: user.impersonate_user_extra,
+        ..AuthInfo::default()
+    }
+}
+
+/// The certificates that the server's must be signed by; null means the system's.
+fn authority(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, ConnectError> {
+    let present = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let data = present(&cluster.certificate_authority_data);
+    let pem = match (data, present(&cluster.certificate_authority)) {
+        (Some(data), _) => STANDARD
+            .decode(data)
+            .map_err(|error| ConnectError::Authority(error.to_string()))?,
+        (None, Some(path)) => std::fs::read(&path)
+            .map_err(|error: io::Error| ConnectError::Authority(format!("{path:?}: {error}")))?,
+        (None, None) => return Ok(None),
+    };
+    let certificates: Vec<Vec<u8>> = CertificateDer::pem_slice_iter(&pem)
+        .map(|certificate| certificate.map(|der| der.to_vec()))
+        .collect::<Result<_, _>>()
+        .map_err(|error| ConnectError::Authority(error.to_string()))?;
+    if certificates.is_empty() {
+        return Err(ConnectError::Authority(
+            "it holds no certificate (PEM)".to_owned(),
+        ));
+    }
+    Ok(Some(certificates))
+}
+
+fn without_password(proxy: &Uri) -> String {
+    let host = proxy.authority().map_or("", |authority| {
+        let text = authority.as_str();
+        text.rsplit_once('@').map_or(text, |(_, host)| host)
+    });
+    format!("{}://{host}", proxy.scheme_str().unwrap_or_default())
+}
