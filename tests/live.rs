@@ -20,10 +20,14 @@ mod connections;
 mod credentials;
 #[path = "live/expected.rs"]
 mod expected;
+#[path = "live/hostile.rs"]
+mod hostile;
 #[path = "live/killed.rs"]
 mod killed;
 #[path = "live/machinery.rs"]
 mod machinery;
+#[path = "live/matrix.rs"]
+mod matrix;
 #[path = "live/mixed.rs"]
 mod mixed;
 #[path = "live/moments.rs"]
@@ -68,6 +72,7 @@ fn main() -> ExitCode {
         };
         let checks = machinery::CHECKS
             .iter()
+            .chain(hostile::CHECKS)
             .chain(plugin::CHECKS)
             .chain(ways.iter().copied().flatten())
             .chain(watch::CHECKS);
