@@ -284,6 +284,10 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
         Want::NominatedPods,
         Want::ServerVersion,
         Want::AnyEventBy("default-scheduler".to_owned()),
+        Want::EventsAbout {
+            namespace: Some("shop".to_owned()),
+            uid: Uid("u-other".to_owned()),
+        },
     ] {
         world.answer(read, State::Complete);
     }

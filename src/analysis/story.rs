@@ -24,7 +24,7 @@ use crate::model::write::Action;
 const LOOP_GAP: SignedDuration = SignedDuration::from_secs(5);
 
 /// Preemptions at different times, after which a Pod that is still pending is said to loop.
-const LOOP_ROUNDS: usize = 3;
+pub(super) const LOOP_ROUNDS: u8 = 3;
 
 /// Reporters whose `Nominated` and `FailedScheduling` events are not a scheduler's.
 const AUTOSCALERS: &[&str] = &["karpenter", "cluster-autoscaler"];
@@ -172,7 +172,7 @@ impl<'w> Story<'w> {
             .zip(times.iter().skip(1))
             .filter(|(one, next)| next.duration_since(**one) >= LOOP_GAP)
             .count();
-        !times.is_empty() && gaps + 1 >= LOOP_ROUNDS
+        !times.is_empty() && gaps + 1 >= usize::from(LOOP_ROUNDS)
     }
 
     /// The managedFields entry that owns `status.nominatedNodeName`: who wrote it last.
