@@ -20,6 +20,8 @@ mod connections;
 mod credentials;
 #[path = "live/expected.rs"]
 mod expected;
+#[path = "live/gates.rs"]
+mod gates;
 #[path = "live/hostile.rs"]
 mod hostile;
 #[path = "live/killed.rs"]
@@ -103,6 +105,9 @@ fn main() -> ExitCode {
         add(name, Box::new(run));
     }
     if let Some(newest) = testkit::minors().pop() {
+        let (name, minor) = (format!("{newest}::{}", gates::NAME), newest.clone());
+        let clusters = Arc::clone(&clusters);
+        add(name, Box::new(move || gates::works(&clusters, &minor)));
         let name = format!("{newest}::a_killed_test_leaves_nothing");
         add(name, Box::new(move || killed::leaves_nothing(&newest)));
     }

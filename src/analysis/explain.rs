@@ -14,12 +14,8 @@ use crate::answer::nomination_explanation_list::NominationExplanationList;
 use crate::answer::{API_VERSION, Header};
 use crate::model::coverage::{Coverage, State};
 use crate::model::pod::{OwnedField, Pod, PodName};
-use crate::model::version::Minor;
 use crate::model::want::Want;
 use crate::model::world::{Sourced, World};
-
-/// The first minor whose API server empties the field with the binding, so that the owner's entry stays behind.
-pub(super) const LEAVES_A_TRACE: Minor = Minor(35);
 
 /// Default of the API server's `--event-ttl`.
 pub(super) const EVENTS_ARE_KEPT: SignedDuration = SignedDuration::from_hours(1);
@@ -115,9 +111,7 @@ fn wants_of(index: &Index<'_>, pod: &Pod) -> BTreeSet<Want> {
     match (&pod.node, &pod.nominated_node) {
         // Bound: only the victims' events tell where a scheduler's nomination pointed.
         (Some(_), _) => {
-            let traceless = world
-                .version()
-                .is_some_and(|version| version < LEAVES_A_TRACE);
+            let traceless = story::traceless(world).is_some();
             let failed_before = world
                 .events_about(&pod.uid)
                 .any(|event| event.value.reason == "FailedScheduling");

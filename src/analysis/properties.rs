@@ -261,9 +261,11 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
                 is_denied(&Want::PreemptedEvents)
             }
             Content::Event(_) => is_denied(&READS[0]()),
-            Content::Claim(_) | Content::Version(_) | Content::Workload(_) | Content::Write(_) => {
-                false
-            }
+            Content::Claim(_)
+            | Content::Version(_)
+            | Content::Workload(_)
+            | Content::Write(_)
+            | Content::Gates(_) => false,
         };
         if !by_a_denied_read {
             world.fold(fact.clone());

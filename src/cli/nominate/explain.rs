@@ -211,9 +211,9 @@ fn open(
         names: request.pod_names(),
     };
     let mut origins = Vec::new();
-    for path in &args.input.from {
+    for place in &args.input.from {
         let collected =
-            offline::open(path, &mut env.stdin, &focus).map_err(|error| offline_error(&error))?;
+            offline::open(place, &mut env.stdin, &focus).map_err(|error| offline_error(&error))?;
         origins.push(Origin::Offline(Box::new(collected)));
     }
     Ok((origins, request))
