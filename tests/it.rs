@@ -9,6 +9,7 @@ mod it {
     mod credentials;
     mod errors;
     mod layers;
+    mod many;
     mod plugin;
     mod readme;
     mod recorded;

@@ -22,10 +22,16 @@ mod connections;
 mod credentials;
 #[path = "live/expected.rs"]
 mod expected;
+#[path = "live/gates.rs"]
+mod gates;
+#[path = "live/hostile.rs"]
+mod hostile;
 #[path = "live/killed.rs"]
 mod killed;
 #[path = "live/machinery.rs"]
 mod machinery;
+#[path = "live/matrix.rs"]
+mod matrix;
 #[path = "live/mixed.rs"]
 mod mixed;
 #[path = "live/moments.rs"]
@@ -70,6 +76,7 @@ fn main() -> ExitCode {
         };
         let checks = machinery::CHECKS
             .iter()
+            .chain(hostile::CHECKS)
             .chain(plugin::CHECKS)
             .chain(ways.iter().copied().flatten())
             .chain(watch::CHECKS);
@@ -100,6 +107,9 @@ fn main() -> ExitCode {
         add(name, Box::new(run));
     }
     if let Some(newest) = testkit::minors().pop() {
+        let (name, minor) = (format!("{newest}::{}", gates::NAME), newest.clone());
+        let clusters = Arc::clone(&clusters);
+        add(name, Box::new(move || gates::works(&clusters, &minor)));
         let name = format!("{newest}::a_killed_test_leaves_nothing");
         add(name, Box::new(move || killed::leaves_nothing(&newest)));
     }

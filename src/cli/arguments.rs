@@ -17,7 +17,7 @@ use crate::source::credentials::CredentialError;
 use crate::source::exec::ExecError;
 use crate::source::kubeconfig::{Connection, KubeconfigError, Overrides, Pod};
 use crate::source::live::Live;
-use crate::source::offline::OfflineError;
+use crate::source::offline::{OfflineError, Place};
 use crate::source::proxy::Environment;
 
 #[derive(Debug, clap::Args)]
@@ -221,9 +221,10 @@ fn connect_error(error: &ConnectError) -> Error {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Input options")]
 pub(super) struct InputArgs {
-    /// Read this bundle, file, folder or standard input (-) of YAML or JSON objects instead of the cluster; may be repeated
+    /// Read this bundle, file, folder or standard input (-) instead of the cluster: objects in YAML or JSON, audit logs,
+    /// metrics@COMPONENT:PATH; may be repeated
     #[arg(long, value_name = "PATH", conflicts_with_all = ["kubeconfig", "context"])]
-    pub(super) from: Vec<PathBuf>,
+    pub(super) from: Vec<Place>,
     /// Judge deadlines by this time (RFC 3339) instead of the server's, or the newest one in the files
     #[arg(long, value_name = "TIME")]
     pub(super) now: Option<Timestamp>,

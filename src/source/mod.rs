@@ -14,6 +14,7 @@ mod failure;
 pub(crate) mod gather;
 pub(crate) mod kubeconfig;
 pub(crate) mod live;
+mod metrics;
 pub(crate) mod offline;
 pub(crate) mod proxy;
 mod retry;

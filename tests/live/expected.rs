@@ -12,6 +12,7 @@ use testkit::scenario::Moment;
 
 use crate::audited::FROM_AUDIT;
 use crate::collected;
+use crate::matrix;
 use crate::plugin::{kubectl, same};
 use crate::rows::{A_MINUTE_LATER, FROM_FILES, ROWS, Row, WITH_FEW_RIGHTS, WITH_FEW_RIGHTS_LATER};
 
@@ -88,6 +89,7 @@ pub(crate) fn check(
     let log = log.to_str().ok_or("the folder's name is not UTF-8")?;
     let audited = explain(cluster, "nobody", moment, &["--from", log, "--now", now])?;
     due(find(FROM_AUDIT, moment).unwrap_or(row), &audited)?;
+    matrix::check(cluster, moment, &live)?;
     let later: jiff::Timestamp = now.parse()?;
     let later = (later + jiff::SignedDuration::from_secs(60)).to_string();
     let asked: [(&[Row], &str, &[&str]); 3] = [
@@ -109,7 +111,7 @@ fn find<'r>(rows: &'r [Row], moment: &Moment<'_>) -> Option<&'r Row> {
 }
 
 /// Runs explain through kubectl; the exit code has to follow from the answer.
-fn explain(
+pub(crate) fn explain(
     cluster: &Cluster,
     user: &str,
     moment: &Moment<'_>,

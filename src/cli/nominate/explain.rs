@@ -234,9 +234,9 @@ fn open(
         names: request.pod_names(),
     };
     let mut origins = Vec::new();
-    for path in &args.input.from {
+    for place in &args.input.from {
         let mut collected =
-            offline::open(path, &mut env.stdin, &focus).map_err(|error| offline_error(&error))?;
+            offline::open(place, &mut env.stdin, &focus).map_err(|error| offline_error(&error))?;
         // A bundle answers its own question read by read, and any other from all that it holds.
         if let Some((question, context)) = collected.asked() {
             let alone = args.input.from.len() == 1;

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::{Collected, MAX_BYTES, OfflineError, bytes, document};
 use crate::source::audit::{self, Focus};
+use crate::source::metrics;
 
 /// Enough to see the first line of a log.
 const HEAD: usize = 64 << 10;
@@ -67,6 +68,10 @@ fn content(
     if audit::recognises(head) {
         collected.take_log(subject, audit::read(&mut reader, focus));
         return Ok(None);
+    }
+    if metrics::recognises(head) {
+        let fault = "a text of metrics does not say whose it is; name the component: --from metrics@kube-apiserver:PATH";
+        return Ok(Some(fault.to_owned()));
     }
     let reading = document::read(&bytes(path, &mut reader)?);
     if reading.is_foreign() {

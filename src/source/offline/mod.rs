@@ -2,15 +2,18 @@
 //!
 //! One file an origin, and its line below; the first one that recognises a path reads it.
 //! Nothing is written, followed out of the folder, or trusted.
+#![expect(clippy::disallowed_methods, reason = "origins read files")]
 
 mod bundle;
 mod file;
 mod folder;
 mod input;
+mod place;
 mod stdin;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
+use std::fs::File;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -19,12 +22,16 @@ use super::Reply;
 use super::audit::{Focus, Log};
 use super::bundle::Question;
 use super::document::{self, Reading};
+use super::metrics;
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::{Content, Fact};
+use crate::model::gates::GateTable;
 use crate::model::pod::PodName;
 use crate::model::want::Want;
 use crate::model::workload::WorkloadKind;
 use crate::model::world::World;
+
+pub(crate) use place::Place;
 
 /// More than any dump that was seen; a bound against a device or an endless pipe.
 const MAX_BYTES: u64 = 4 << 30;
@@ -106,10 +113,14 @@ struct Held {
 
 /// Reads what `--from` names.
 pub(crate) fn open(
-    path: &Path,
+    place: &Place,
     stdin: &mut dyn Read,
     focus: &Focus,
 ) -> Result<Collected, OfflineError> {
+    let path = place.path.as_path();
+    if let Some(component) = &place.component {
+        return component_metrics(path, component, stdin);
+    }
     match ORIGINS.iter().find(|origin| (origin.recognises)(path)) {
         Some(origin) => {
             let mut collected = (origin.read)(path, stdin, focus)?;
@@ -122,6 +133,40 @@ pub(crate) fn open(
         }
         None => Err(OfflineError::Missing(path.to_owned())),
     }
+}
+
+/// Reads the gates in a component's text of metrics.
+fn component_metrics(
+    path: &Path,
+    component: &str,
+    stdin: &mut dyn Read,
+) -> Result<Collected, OfflineError> {
+    let fail = |source| OfflineError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let mut collected = Collected::new(path);
+    "metrics".clone_into(&mut collected.source.kind);
+    let enabled = if path == Path::new("-") {
+        metrics::read(&mut BufReader::new(stdin))
+    } else if path.is_file() {
+        metrics::read(&mut BufReader::new(File::open(path).map_err(fail)?))
+    } else {
+        return Err(OfflineError::Missing(path.to_owned()));
+    };
+    let enabled = enabled.map_err(fail)?;
+    if enabled.is_empty() {
+        return Err(OfflineError::Foreign {
+            path: path.to_owned(),
+            fault: "it has no line of kubernetes_feature_enabled".to_owned(),
+        });
+    }
+    let component = component.to_owned();
+    collected.facts.push(Fact {
+        source: collected.source.name.clone(),
+        content: Content::Gates(GateTable { component, enabled }),
+    });
+    Ok(collected)
 }
 
 /// Reads all bytes, up to the bound.
@@ -362,7 +407,7 @@ impl Held {
                     self.reporters.insert(event.reporter.clone());
                 }
             }
-            Content::Write(_) => {}
+            Content::Write(_) | Content::Gates(_) => {}
             Content::Claim(claim) => {
                 self.claims.insert(claim.name.clone());
             }
@@ -392,7 +437,7 @@ mod tests {
 
     #[test]
     fn every_file_has_its_line() {
-        let files = registry::files("source/offline", &["input", "mod"]);
+        let files = registry::files("source/offline", &["input", "mod", "place"]);
         assert_eq!(
             files,
             registry::names(ORIGINS.iter().map(|origin| origin.name))
