@@ -2,12 +2,14 @@
 
 mod it {
     mod access;
+    mod archives;
     mod audited;
     mod connections;
     mod coverage;
     mod credentials;
     mod errors;
     mod layers;
+    mod layouts;
     mod plugin;
     mod readme;
     mod recorded;

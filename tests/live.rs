@@ -18,6 +18,8 @@ mod clusters;
 mod connections;
 #[path = "live/credentials.rs"]
 mod credentials;
+#[path = "live/dumped.rs"]
+mod dumped;
 #[path = "live/expected.rs"]
 mod expected;
 #[path = "live/killed.rs"]

@@ -221,7 +221,7 @@ fn connect_error(error: &ConnectError) -> Error {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Input options")]
 pub(super) struct InputArgs {
-    /// Read this file, folder or standard input (-) of YAML or JSON objects instead of the cluster; may be repeated
+    /// Read this file, folder, archive or standard input (-) of YAML or JSON objects instead of the cluster; may be repeated
     #[arg(long, value_name = "PATH", conflicts_with_all = ["kubeconfig", "context"])]
     pub(super) from: Vec<PathBuf>,
     /// Judge deadlines by this time (RFC 3339) instead of the server's, or the newest one in the files

@@ -11,6 +11,7 @@ use testkit::collect;
 use testkit::scenario::Moment;
 
 use crate::audited::FROM_AUDIT;
+use crate::dumped;
 use crate::plugin::{kubectl, same};
 use crate::rows::{A_MINUTE_LATER, FROM_FILES, ROWS, Row, WITH_FEW_RIGHTS, WITH_FEW_RIGHTS_LATER};
 
@@ -83,6 +84,17 @@ pub(crate) fn check(
     let log = log.to_str().ok_or("the folder's name is not UTF-8")?;
     let audited = explain(cluster, "nobody", moment, &["--from", log, "--now", now])?;
     due(find(FROM_AUDIT, moment).unwrap_or(row), &audited)?;
+    let place = tempfile::tempdir()?;
+    for (number, path) in dumped::dump(cluster, moment, place.path())?
+        .iter()
+        .enumerate()
+    {
+        let answer = explain(cluster, "nobody", moment, &["--from", path, "--now", now])?;
+        same(&projection(&live), &projection(&answer))?;
+        if number == 0 {
+            dumped::was_recognised(&answer)?;
+        }
+    }
     let later: jiff::Timestamp = now.parse()?;
     let later = (later + jiff::SignedDuration::from_secs(60)).to_string();
     let asked: [(&[Row], &str, &[&str]); 3] = [
