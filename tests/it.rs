@@ -2,6 +2,7 @@
 
 mod it {
     mod access;
+    mod archives;
     mod audited;
     mod collect;
     mod connections;
@@ -9,6 +10,7 @@ mod it {
     mod credentials;
     mod errors;
     mod layers;
+    mod layouts;
     mod many;
     mod plugin;
     mod readme;

@@ -20,6 +20,8 @@ mod collected;
 mod connections;
 #[path = "live/credentials.rs"]
 mod credentials;
+#[path = "live/dumped.rs"]
+mod dumped;
 #[path = "live/expected.rs"]
 mod expected;
 #[path = "live/gates.rs"]

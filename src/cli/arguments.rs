@@ -221,8 +221,8 @@ fn connect_error(error: &ConnectError) -> Error {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Input options")]
 pub(super) struct InputArgs {
-    /// Read this bundle, file, folder or standard input (-) instead of the cluster: objects in YAML or JSON, audit logs,
-    /// metrics@COMPONENT:PATH; may be repeated
+    /// Read this bundle, archive, file, folder or standard input (-) instead of the cluster: objects in YAML or JSON, audit
+    /// logs, what support tools collect, metrics@COMPONENT:PATH; may be repeated
     #[arg(long, value_name = "PATH", conflicts_with_all = ["kubeconfig", "context"])]
     pub(super) from: Vec<Place>,
     /// Judge deadlines by this time (RFC 3339) instead of the server's, or the newest one in the files

@@ -35,6 +35,6 @@ pub(crate) struct Coverage {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Source {
     pub(crate) name: String,
-    /// `live`, `bundle`, `file`, `folder` or `stdin`: the origin's name.
+    /// `live`, `bundle`, `archive`, `file`, `folder` or `stdin`: the origin's name.
     pub(crate) kind: String,
 }

@@ -12,6 +12,7 @@ use testkit::scenario::Moment;
 
 use crate::audited::FROM_AUDIT;
 use crate::collected;
+use crate::dumped;
 use crate::matrix;
 use crate::plugin::{kubectl, same};
 use crate::rows::{A_MINUTE_LATER, FROM_FILES, ROWS, Row, WITH_FEW_RIGHTS, WITH_FEW_RIGHTS_LATER};
@@ -90,6 +91,17 @@ pub(crate) fn check(
     let audited = explain(cluster, "nobody", moment, &["--from", log, "--now", now])?;
     due(find(FROM_AUDIT, moment).unwrap_or(row), &audited)?;
     matrix::check(cluster, moment, &live)?;
+    let place = tempfile::tempdir()?;
+    for (number, path) in dumped::dump(cluster, moment, place.path())?
+        .iter()
+        .enumerate()
+    {
+        let answer = explain(cluster, "nobody", moment, &["--from", path, "--now", now])?;
+        same(&projection(&live), &projection(&answer))?;
+        if number == 0 {
+            dumped::was_recognised(&answer)?;
+        }
+    }
     let later: jiff::Timestamp = now.parse()?;
     let later = (later + jiff::SignedDuration::from_secs(60)).to_string();
     let asked: [(&[Row], &str, &[&str]); 3] = [
