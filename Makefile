@@ -11,6 +11,7 @@ demo:
 # Every test on a fresh machine: style, plain tests, and real control planes where they can run.
 test: tools lint control-planes
 	cargo test --locked --workspace
+	$(MAKE) --no-print-directory playground-check
 
 # What a new machine lacks; Debian packages where we may install them.
 tools:
@@ -55,6 +56,17 @@ fuzz:
 	@for target in $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))); do \
 	  RUSTC_BOOTSTRAP=1 cargo fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=65536 || exit 1; \
 	done
+
+# A real cluster to try the plugin on, until Ctrl-C. MINOR=1.36 takes another minor.
+playground: control-planes
+	cargo build --locked --quiet --bin kubectl-nominate
+	cargo run --locked --quiet --example playground
+
+# Runs each command that the playground announces; fails unless each shows its verdict.
+playground-check: control-planes
+	@if command -v go >/dev/null && [ "$$(id -u)" = 0 ] && [ "$$(uname)" = Linux ]; then \
+	  cargo build --locked --quiet --bin kubectl-nominate && cargo run --locked --quiet --example playground -- --once; \
+	else echo "note: the playground needs Linux, root and Go; it is not checked"; fi
 
 # Plays every scenario on every minor and writes what the servers answered to tests/recorded/.
 record: control-planes

@@ -3,9 +3,8 @@
 //! One line a decoder of foreign bytes. It must not do more than call it.
 
 use std::io::Cursor;
-use std::path::Path;
 
-use crate::source::offline;
+use crate::source::offline::{self, Place};
 
 /// Reads some bytes as one decoder does.
 pub type Entry = fn(&[u8]);
@@ -22,7 +21,11 @@ pub const ENTRIES: &[(&str, Entry)] = &[
 /// A file of any kind: compressed, wrapped, or objects.
 pub fn audit_file(bytes: &[u8]) {
     let focus = crate::source::audit::Focus::default();
-    let read = offline::open(Path::new("-"), &mut Cursor::new(bytes), &focus);
+    let place = Place {
+        path: "-".into(),
+        component: None,
+    };
+    let read = offline::open(&place, &mut Cursor::new(bytes), &focus);
     if let Ok(mut collected) = read {
         collected.pour_into(&mut crate::model::world::World::default());
     }

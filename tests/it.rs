@@ -2,7 +2,9 @@
 
 mod it {
     mod access;
+    mod archives;
     mod audited;
+    mod collect;
     mod connections;
     mod corpora;
     mod coverage;
@@ -10,7 +12,9 @@ mod it {
     mod errors;
     mod incarnations;
     mod layers;
+    mod layouts;
     mod levels;
+    mod many;
     mod plugin;
     mod readme;
     mod recorded;

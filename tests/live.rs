@@ -14,16 +14,26 @@ mod audited;
 mod both;
 #[path = "live/clusters.rs"]
 mod clusters;
+#[path = "live/collected.rs"]
+mod collected;
 #[path = "live/connections.rs"]
 mod connections;
 #[path = "live/credentials.rs"]
 mod credentials;
+#[path = "live/dumped.rs"]
+mod dumped;
 #[path = "live/expected.rs"]
 mod expected;
+#[path = "live/gates.rs"]
+mod gates;
+#[path = "live/hostile.rs"]
+mod hostile;
 #[path = "live/killed.rs"]
 mod killed;
 #[path = "live/machinery.rs"]
 mod machinery;
+#[path = "live/matrix.rs"]
+mod matrix;
 #[path = "live/mixed.rs"]
 mod mixed;
 #[path = "live/moments.rs"]
@@ -68,6 +78,7 @@ fn main() -> ExitCode {
         };
         let checks = machinery::CHECKS
             .iter()
+            .chain(hostile::CHECKS)
             .chain(plugin::CHECKS)
             .chain(ways.iter().copied().flatten())
             .chain(watch::CHECKS);
@@ -98,6 +109,9 @@ fn main() -> ExitCode {
         add(name, Box::new(run));
     }
     if let Some(newest) = testkit::minors().pop() {
+        let (name, minor) = (format!("{newest}::{}", gates::NAME), newest.clone());
+        let clusters = Arc::clone(&clusters);
+        add(name, Box::new(move || gates::works(&clusters, &minor)));
         let name = format!("{newest}::a_killed_test_leaves_nothing");
         add(name, Box::new(move || killed::leaves_nothing(&newest)));
     }

@@ -182,7 +182,7 @@ fn compare(
     }
     let mut figures = Vec::new();
     for (tool, costs) in tools.iter().zip(&costs) {
-        let mut of_tool = conversation(stage, tool, if pairs > PAIRS_OF_LISTS { 5 } else { 1 })?;
+        let mut of_tool = conversation(stage, tool, if pairs > PAIRS_OF_LISTS { 9 } else { 1 })?;
         of_tool.wall = median(costs.iter().map(|cost| cost.wall));
         of_tool.processor = median(costs.iter().map(|cost| cost.processor));
         of_tool.memory = median(costs.iter().map(|cost| cost.memory));

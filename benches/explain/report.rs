@@ -98,18 +98,15 @@ pub(crate) fn into_readme(readme: &str, all: &[Compared]) -> Result<String> {
     let (before, rest) = readme.split_once(BEGIN).ok_or("README.md has no marker")?;
     let (_, after) = rest.split_once(END).ok_or("README.md has no end marker")?;
     let mut text = String::from(
-        "| Pods in the cluster | Pod | time | CPU | memory |\n|---|---|---|---|---|\n",
+        "| Pods in the cluster | with events | Pod | time | CPU | memory |\n|---|---|---|---|---|---|\n",
     );
-    for one in all
-        .iter()
-        .filter(|one| one.what != "all Pods" && one.events == 0)
-    {
+    for one in all.iter().filter(|one| one.what != "all Pods") {
         if let Some(theirs) = one.theirs {
             let [wall, processor, memory, _] = ratios(&one.ours, &theirs);
             let _ = writeln!(
                 text,
-                "| {} | {} | {wall:.2} | {processor:.2} | {memory:.2} |",
-                one.pods, one.what
+                "| {} | {} | {} | {wall:.2} | {processor:.2} | {memory:.2} |",
+                one.pods, one.events, one.what
             );
         }
     }

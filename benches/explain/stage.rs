@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::crowd::Crowd;
@@ -20,6 +21,9 @@ const NODE: &str = "crowd-0000";
 /// Pods on the node of the nomination, as many as a kubelet takes by default, less those of the scenario.
 const NEIGHBOURS: usize = 105;
 const PODS_A_NODE: usize = 100;
+
+/// How long the API server may take to learn of what etcd holds.
+const CEILING: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -151,15 +155,21 @@ impl<'a> Stage<'a> {
         self.seen("/api/v1/events", pods).await
     }
 
-    /// Checks that the API server tells of so many.
+    /// Waits until the API server, whose cache follows etcd, tells of so many.
     async fn seen(&self, path: &str, least: usize) -> Result<()> {
-        let first = self.admin.get(&format!("{path}?limit=1")).await?;
-        let rest = first.pointer("/metadata/remainingItemCount");
-        let all = rest.and_then(Value::as_u64).unwrap_or(0) + 1;
-        if all < least as u64 {
-            return Err(format!("{path} has {all} objects, not {least}").into());
+        let begun = Instant::now();
+        loop {
+            let first = self.admin.get(&format!("{path}?limit=1")).await?;
+            let rest = first.pointer("/metadata/remainingItemCount");
+            let all = rest.and_then(Value::as_u64).unwrap_or(0) + 1;
+            if all >= least as u64 {
+                return Ok(());
+            }
+            if begun.elapsed() > CEILING {
+                return Err(format!("{path} has {all} objects, not {least}").into());
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        Ok(())
     }
 
     /// Ours and kubectl's for one Pod.

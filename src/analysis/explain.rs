@@ -7,19 +7,15 @@ use jiff::{SignedDuration, Timestamp};
 use super::index::Index;
 use super::room::reserved_nodes;
 use super::select::{self, Request};
-use super::story::{self, Story};
-use super::{deadline, verdict};
+use super::story::{self, LOOP_ROUNDS, Story};
+use super::{deadline, verdict, victims};
 use crate::answer::nomination_explanation::{NominationExplanation, PodSummary, Severity};
 use crate::answer::nomination_explanation_list::NominationExplanationList;
 use crate::answer::{API_VERSION, Header};
 use crate::model::coverage::{Coverage, State};
 use crate::model::pod::{OwnedField, Pod, PodName};
-use crate::model::version::Minor;
 use crate::model::want::Want;
 use crate::model::world::{Sourced, World};
-
-/// The first minor whose API server empties the field with the binding, so that the owner's entry stays behind.
-pub(super) const LEAVES_A_TRACE: Minor = Minor(35);
 
 /// Default of the API server's `--event-ttl`.
 pub(super) const EVENTS_ARE_KEPT: SignedDuration = SignedDuration::from_hours(1);
@@ -30,8 +26,8 @@ const MAX_CLAIMS: usize = 8;
 /// Nodes whose reserved room is looked into: one is enough to explain, and each costs two requests.
 const MAX_RESERVED_NODES: usize = 3;
 
-/// Victims of a group that are read one by one.
-const MAX_VICTIMS_ELSEWHERE: usize = 8;
+/// Victims that are looked up one by one.
+const MAX_VICTIMS: usize = 8;
 
 /// More Pods than this share one list of events.
 const FEW: usize = 3;
@@ -44,6 +40,9 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
     for pod in &pods {
         wants.extend(wants_of(&index, &pod.value));
     }
+    if let ([pod], false) = (pods.as_slice(), request.is_open()) {
+        look_up_victims(&mut wants, &index, &pod.value);
+    }
     if pods.len() <= FEW {
         wants.extend(pods.iter().map(|pod| Want::events_about(&pod.value)));
     } else {
@@ -53,6 +52,38 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
         });
     }
     wants
+}
+
+/// Of a Pod that waits for victims, asks for the victims' own events instead of every namespace's.
+///
+/// The API server has no index of events: a list of them costs it as much as it holds. Who terminates is known first.
+fn look_up_victims(wants: &mut BTreeSet<Want>, index: &Index<'_>, pod: &Pod) {
+    let (None, Some(node), None) = (&pod.node, &pod.nominated_node, &pod.group) else {
+        return;
+    };
+    if !index.world.is_answered(&Want::PodsOnNode(node.clone())) {
+        wants.remove(&Want::PreemptedEvents);
+        return;
+    }
+    // Who was tried that often may preempt in a loop; then earlier victims count, wherever they were.
+    let attempts: i64 = index
+        .world
+        .events_about(&pod.uid)
+        .filter(|event| event.value.reason == "FailedScheduling")
+        .map(|event| event.value.count)
+        .sum();
+    if attempts >= i64::from(LOOP_ROUNDS) {
+        return;
+    }
+    let victims: Vec<Want> = index
+        .on_node(node)
+        .iter()
+        .filter(|pod| pod.deletion.is_some() && victims::is_preempted(pod))
+        .map(|victim| Want::events_about(victim))
+        .collect();
+    if (1..=MAX_VICTIMS).contains(&victims.len()) && wants.remove(&Want::PreemptedEvents) {
+        wants.extend(victims);
+    }
 }
 
 /// What one Pod's explanation rests on, beside the Pod itself and its events.
@@ -80,9 +111,7 @@ fn wants_of(index: &Index<'_>, pod: &Pod) -> BTreeSet<Want> {
     match (&pod.node, &pod.nominated_node) {
         // Bound: only the victims' events tell where a scheduler's nomination pointed.
         (Some(_), _) => {
-            let traceless = world
-                .version()
-                .is_some_and(|version| version < LEAVES_A_TRACE);
+            let traceless = story::traceless(world).is_some();
             let failed_before = world
                 .events_about(&pod.uid)
                 .any(|event| event.value.reason == "FailedScheduling");
@@ -143,7 +172,7 @@ fn victims_elsewhere(index: &Index<'_>, pod: &Pod) -> Vec<Want> {
         .filter(|(_, note)| note.node.is_none())
         .filter_map(|(event, _)| event.value.regarding.as_ref())
         .map(|regarding| Want::Victim(regarding.name.clone()))
-        .take(MAX_VICTIMS_ELSEWHERE)
+        .take(MAX_VICTIMS)
         .collect()
 }
 

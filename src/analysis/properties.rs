@@ -161,10 +161,11 @@ fn event() -> impl Strategy<Value = Event> {
         ("Nominated", "Pod should schedule on: nodeclaim/x"),
     ]);
     let reporter = prop::sample::select(vec!["default-scheduler", "karpenter"]);
-    (about, what, reporter, 0_i64..60, 0_u32..40).prop_map(
-        |((pod, uid), (reason, note), reporter, second, id)| Event {
-            uid: Some(Uid(format!("e-{id}"))),
-            name: format!("shop/e-{id}"),
+    (about, what, reporter, 0_i64..60).prop_map(|((pod, uid), (reason, note), reporter, second)| {
+        Event {
+            // What is told otherwise is another event.
+            uid: Some(Uid(format!("e-{uid}-{reporter}-{note}-{second}"))),
+            name: format!("shop/e-{second}"),
             regarding: Some(Regarding {
                 kind: "Pod".to_owned(),
                 name: name(pod),
@@ -180,8 +181,8 @@ fn event() -> impl Strategy<Value = Event> {
             first: Some(at(second)),
             last: Some(at(second)),
             count: 1,
-        },
-    )
+        }
+    })
 }
 
 fn node() -> impl Strategy<Value = Node> {
@@ -260,9 +261,11 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
                 is_denied(&Want::PreemptedEvents)
             }
             Content::Event(_) => is_denied(&READS[0]()),
-            Content::Claim(_) | Content::Version(_) | Content::Workload(_) | Content::Write(_) => {
-                false
-            }
+            Content::Claim(_)
+            | Content::Version(_)
+            | Content::Workload(_)
+            | Content::Write(_)
+            | Content::Gates(_) => false,
         };
         if !by_a_denied_read {
             world.fold(fact.clone());
@@ -283,6 +286,10 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
         Want::NominatedPods,
         Want::ServerVersion,
         Want::AnyEventBy("default-scheduler".to_owned()),
+        Want::EventsAbout {
+            namespace: Some("shop".to_owned()),
+            uid: Uid("u-other".to_owned()),
+        },
     ] {
         world.answer(read, State::Complete);
     }

@@ -82,6 +82,33 @@ impl Request {
         }
     }
 
+    /// The selection in the words of the command line; the same words select the same.
+    pub(crate) fn words(&self) -> String {
+        match &self.selection {
+            Selection::Named(targets) => {
+                let words = targets.iter().map(|target| {
+                    let kind = target.workload.map_or("pods", WorkloadKind::resource);
+                    format!("{kind}/{}", target.name)
+                });
+                words.collect::<Vec<_>>().join(" ")
+            }
+            Selection::Matching { labels, fields } => {
+                let flags = [
+                    ("-l", labels.to_string()),
+                    ("--field-selector", fields.to_string()),
+                ];
+                let flags = flags.iter().filter(|(_, selector)| !selector.is_empty());
+                let flags = flags.map(|(flag, selector)| format!(" {flag} {selector}"));
+                format!("pods{}", flags.collect::<String>())
+            }
+            Selection::Uid(uid) => format!("--uid {}", uid.0),
+            Selection::Found(pods) => {
+                let words = pods.keys().map(|uid| format!("--uid {}", uid.0));
+                words.collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
+
     /// The names that are asked for, where each is a Pod's.
     pub(crate) fn pod_names(&self) -> Option<Vec<String>> {
         match &self.selection {

@@ -5,7 +5,6 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::account::{self, Account};
-use super::explain::LEAVES_A_TRACE;
 use super::index::{Index, Preemption};
 use super::preempted_note::{self, Preemptor};
 use super::{message, nominations, timeline, victims};
@@ -24,10 +23,16 @@ use crate::model::write::{Action, Write};
 const LOOP_GAP: SignedDuration = SignedDuration::from_secs(5);
 
 /// Preemptions at different times, after which a Pod that is still pending is said to loop.
-const LOOP_ROUNDS: usize = 3;
+pub(super) const LOOP_ROUNDS: u8 = 3;
 
 /// Reporters whose `Nominated` and `FailedScheduling` events are not a scheduler's.
 const AUTOSCALERS: &[&str] = &["karpenter", "cluster-autoscaler"];
+
+/// The first minor whose API server empties the field with the binding, so that the owner's entry stays behind.
+const LEAVES_A_TRACE: Minor = Minor(35);
+
+/// The gate by which the binding itself empties the field, so that its owner's entry stays (KEP-5278).
+const CLEARS_WITH_THE_BINDING: &str = "ClearingNominatedNodeNameAfterBinding";
 
 pub(super) struct Story<'w> {
     pub(super) world: &'w World,
@@ -164,11 +169,9 @@ impl<'w> Story<'w> {
         self.index.preemptions(self.pod)
     }
 
-    /// The server's version, if it leaves no trace of a nomination on a bound Pod (before 1.35).
-    pub(super) fn traceless(&self) -> Option<Minor> {
-        self.world
-            .version()
-            .filter(|version| *version < LEAVES_A_TRACE)
+    /// Why the server leaves no trace of a nomination on a bound Pod, if it does not.
+    pub(super) fn traceless(&self) -> Option<String> {
+        traceless(self.world)
     }
 
     /// Whether it preempted again and again and is still pending.
@@ -185,7 +188,7 @@ impl<'w> Story<'w> {
             .zip(times.iter().skip(1))
             .filter(|(one, next)| next.duration_since(**one) >= LOOP_GAP)
             .count();
-        !times.is_empty() && gaps + 1 >= LOOP_ROUNDS
+        !times.is_empty() && gaps + 1 >= usize::from(LOOP_ROUNDS)
     }
 
     /// The managedFields entry that owns `status.nominatedNodeName`: who wrote it last.
@@ -357,6 +360,22 @@ impl<'w> Story<'w> {
             outcome,
             uid: uid.0,
         })
+    }
+}
+
+/// Why a server leaves no trace of a nomination on a bound Pod, if it does not.
+///
+/// The gate as it was observed wins over what the version has by default (on from 1.35).
+pub(super) fn traceless(world: &World) -> Option<String> {
+    match world.gate("kube-apiserver", CLEARS_WITH_THE_BINDING) {
+        Some(true) => None,
+        Some(false) => Some(format!(
+            "its gate {CLEARS_WITH_THE_BINDING} is off, as its metrics show"
+        )),
+        None => world
+            .version()
+            .filter(|version| *version < LEAVES_A_TRACE)
+            .map(|version| format!("it is 1.{}", version.0)),
     }
 }
 

@@ -100,7 +100,7 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Victim> {
 }
 
 /// The condition that a scheduler sets on a victim before it deletes it (KEP-3329).
-fn is_preempted(pod: &Pod) -> bool {
+pub(super) fn is_preempted(pod: &Pod) -> bool {
     pod.condition("DisruptionTarget").is_some_and(|condition| {
         condition.status == "True" && condition.reason.as_deref() == Some("PreemptionByScheduler")
     })

@@ -545,6 +545,7 @@ fn nominations(nominations: &[Nomination], bound: bool) -> Block {
                     .by
                     .scheduler
                     .as_ref()
+                    .or(nomination.by.user.as_ref())
                     .or(nomination.by.manager.as_ref());
                 vec![
                     nomination

@@ -17,7 +17,7 @@ use crate::source::credentials::CredentialError;
 use crate::source::exec::ExecError;
 use crate::source::kubeconfig::{Connection, KubeconfigError, Overrides, Pod};
 use crate::source::live::Live;
-use crate::source::offline::OfflineError;
+use crate::source::offline::{OfflineError, Place};
 use crate::source::proxy::Environment;
 
 #[derive(Debug, clap::Args)]
@@ -221,9 +221,10 @@ fn connect_error(error: &ConnectError) -> Error {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Input options")]
 pub(super) struct InputArgs {
-    /// Read this file, folder or standard input (-) of YAML or JSON objects instead of the cluster; may be repeated
+    /// Read this bundle, archive, file, folder or standard input (-) instead of the cluster: objects in YAML or JSON, audit
+    /// logs, what support tools collect, metrics@COMPONENT:PATH; may be repeated
     #[arg(long, value_name = "PATH", conflicts_with_all = ["kubeconfig", "context"])]
-    pub(super) from: Vec<PathBuf>,
+    pub(super) from: Vec<Place>,
     /// Judge deadlines by this time (RFC 3339) instead of the server's, or the newest one in the files
     #[arg(long, value_name = "TIME")]
     pub(super) now: Option<Timestamp>,
@@ -238,7 +239,10 @@ pub(super) fn offline_error(error: &OfflineError) -> Error {
     match error {
         OfflineError::Foreign { .. } => base
             .hint("it reads what `kubectl get -o yaml` or `-o json --show-managed-fields` prints"),
-        OfflineError::Missing(_) | OfflineError::Read { .. } => base,
+        OfflineError::Newer { .. } => base.hint("use a newer kubectl-nominate"),
+        OfflineError::Manifest { .. } | OfflineError::Missing(_) | OfflineError::Read { .. } => {
+            base
+        }
     }
 }
 
@@ -255,6 +259,13 @@ pub(super) struct OutputArgs {
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats(), ignore_case = false)]
     output: String,
+    #[command(flatten)]
+    look: LookArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output options")]
+pub(super) struct LookArgs {
     /// When to colour the output
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     color: Color,
@@ -267,7 +278,7 @@ fn formats() -> PossibleValuesParser {
     PossibleValuesParser::new(FORMATS.iter().map(|format| format.name))
 }
 
-impl OutputArgs {
+impl LookArgs {
     /// Turns logging on as `-v` asks; kube's own messages may hold whole bodies and stay out.
     pub(super) fn start_logging(&self) {
         use tracing::Level;
@@ -293,6 +304,35 @@ impl OutputArgs {
                 .with(targets)
                 .try_init(),
         );
+    }
+
+    /// Draws blocks as tables.
+    pub(super) fn draw(&self, blocks: &[Block], env: &mut Env) -> Result<(), Error> {
+        self.draw_as("table", blocks, env)
+    }
+
+    /// Draws blocks, where the format is one for people.
+    fn draw_as(&self, format: &str, blocks: &[Block], env: &mut Env) -> Result<(), Error> {
+        if let Some(Draw::People(render)) = render::find(format).map(|format| &format.draw) {
+            let color = match self.color {
+                Color::Always => true,
+                Color::Never => false,
+                Color::Auto => env.wants_color(),
+            };
+            let style = Style {
+                color,
+                width: env.width,
+                wide: false,
+            };
+            render(blocks, &style, &mut env.stdout)?;
+        }
+        Ok(())
+    }
+}
+
+impl OutputArgs {
+    pub(super) fn start_logging(&self) {
+        self.look.start_logging();
     }
 
     /// Whether somebody reads the output, and not a program.
@@ -337,19 +377,6 @@ impl OutputArgs {
 
     /// Draws blocks, where the format is one for people.
     pub(super) fn draw(&self, blocks: &[Block], env: &mut Env) -> Result<(), Error> {
-        if let Some(Draw::People(render)) = render::find(&self.output).map(|format| &format.draw) {
-            let color = match self.color {
-                Color::Always => true,
-                Color::Never => false,
-                Color::Auto => env.wants_color(),
-            };
-            let style = Style {
-                color,
-                width: env.width,
-                wide: false,
-            };
-            render(blocks, &style, &mut env.stdout)?;
-        }
-        Ok(())
+        self.look.draw_as(&self.output, blocks, env)
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! A source that failed is never the same as a source that had nothing: that difference is kept here.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What came of one read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub(crate) enum State {
     Complete,
     /// Something was read, something is missing.
@@ -35,6 +35,6 @@ pub(crate) struct Coverage {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Source {
     pub(crate) name: String,
-    /// `live`, `file`, `folder` or `stdin`: the origin's name.
+    /// `live`, `bundle`, `archive`, `file`, `folder` or `stdin`: the origin's name.
     pub(crate) kind: String,
 }

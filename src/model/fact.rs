@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::claim::Claim;
 use super::event::Event;
+use super::gates::GateTable;
 use super::node::Node;
 use super::pod::Pod;
 use super::version::Minor;
@@ -22,6 +23,7 @@ pub(crate) enum Content {
     Version(Minor),
     Workload(Workload),
     Write(Box<Write>),
+    Gates(GateTable),
 }
 
 /// A statement and where it was read.
@@ -38,7 +40,7 @@ impl Content {
         match self {
             Self::Pod(pod) | Self::Draft(pod) => pod.newest_observation(),
             Self::Node(node) => node.newest_observation.max(node.created),
-            Self::Claim(_) | Self::Version(_) | Self::Workload(_) => None,
+            Self::Claim(_) | Self::Version(_) | Self::Workload(_) | Self::Gates(_) => None,
             Self::Write(write) => write.at,
             Self::Event(event) => event.last.max(event.first),
         }

@@ -7,6 +7,7 @@ pub(crate) mod claim;
 pub(crate) mod coverage;
 pub(crate) mod event;
 pub(crate) mod fact;
+pub(crate) mod gates;
 pub(crate) mod node;
 pub(crate) mod pod;
 pub(crate) mod quantity;

@@ -93,6 +93,26 @@ impl Want {
         }
     }
 
+    /// The name of this kind of read: a contract with bundles. Two kinds may have the same subject.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Pod(_) => "Pod",
+            Self::Victim(_) => "Victim",
+            Self::Pods { .. } => "Pods",
+            Self::PodOfUid { .. } => "PodOfUid",
+            Self::Workload(..) => "Workload",
+            Self::EventsAbout { .. } => "EventsAbout",
+            Self::EventsAboutPods { .. } => "EventsAboutPods",
+            Self::Node(_) => "Node",
+            Self::PodsOnNode(_) => "PodsOnNode",
+            Self::NominatedPods => "NominatedPods",
+            Self::Claim(_) => "Claim",
+            Self::ServerVersion => "ServerVersion",
+            Self::PreemptedEvents => "PreemptedEvents",
+            Self::AnyEventBy(_) => "AnyEventBy",
+        }
+    }
+
     /// Short name for coverage, in kubectl's words.
     pub(crate) fn subject(&self) -> String {
         match self {

@@ -40,6 +40,8 @@ pub(crate) struct World {
     drafts: Vec<Sourced<Pod>>,
     /// Which of `pods` are drafts.
     drafted: BTreeSet<Uid>,
+    /// Observed gates by component and name.
+    gates: BTreeMap<(String, String), bool>,
     /// Audited requests by their ID.
     writes: BTreeMap<String, Sourced<Write>>,
     /// Pods that were there and are no more; what is known of them is their last state.
@@ -112,6 +114,16 @@ impl World {
                 if newer {
                     let value = workload;
                     self.workloads.insert(key, Sourced { source, value });
+                }
+            }
+            Content::Gates(table) => {
+                for (gate, enabled) in table.enabled {
+                    // Two replicas that differ: off in one is not on.
+                    let known = self
+                        .gates
+                        .entry((table.component.clone(), gate))
+                        .or_insert(enabled);
+                    *known &= enabled;
                 }
             }
             Content::Write(write) => {
@@ -402,6 +414,12 @@ impl World {
             .flatten()
             .filter_map(|key| self.events.get(key))
             .filter(|event| event.value.is_about(uid))
+    }
+
+    /// Whether a component was seen to run with a gate on; null if that was not observed.
+    pub(crate) fn gate(&self, component: &str, gate: &str) -> Option<bool> {
+        let key = (component.to_owned(), gate.to_owned());
+        self.gates.get(&key).copied()
     }
 
     /// Writes to Pods that an audit log tells of.

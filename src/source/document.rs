@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::bundle::kept;
 use super::decode;
 use crate::model::fact::Content;
 
@@ -21,8 +22,12 @@ pub(crate) struct Reading {
     pub(crate) listed: BTreeSet<&'static str>,
     /// Kinds that no decoder reads, with how many there were.
     pub(crate) ignored: BTreeMap<String, usize>,
+    /// Whether a list was a page with others to follow.
+    pub(crate) goes_on: bool,
     /// Faults, each a clear sentence.
     pub(crate) faults: Vec<String>,
+    /// The objects of `contents`, reduced to what a bundle may hold; null where they are not asked for.
+    pub(crate) kept: Option<Vec<serde_json::Value>>,
 }
 
 impl Reading {
@@ -63,6 +68,9 @@ impl Reading {
                 if list.is_some() {
                     self.listed.insert(decoder.kind);
                 }
+                if let Some(kept) = &mut self.kept {
+                    kept.push(kept::reduce(decoder, api_version, json));
+                }
                 self.contents.push(content);
             }
             Err(error) => self
@@ -91,9 +99,28 @@ struct ListType {
     kind: String,
 }
 
+/// Of a list's metadata: whether a page follows.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ListMetadata {
+    r#continue: String,
+}
+
 /// Reads all documents in the bytes.
 pub(crate) fn read(bytes: &[u8]) -> Reading {
-    let mut reading = Reading::default();
+    read_into(Reading::default(), bytes)
+}
+
+/// The same, and keeps of each object what a bundle may hold.
+pub(super) fn read_to_keep(bytes: &[u8]) -> Reading {
+    let reading = Reading {
+        kept: Some(Vec::new()),
+        ..Reading::default()
+    };
+    read_into(reading, bytes)
+}
+
+fn read_into(mut reading: Reading, bytes: &[u8]) -> Reading {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else {
         reading.faults.push("it is not UTF-8 text".to_owned());
@@ -102,9 +129,18 @@ pub(crate) fn read(bytes: &[u8]) -> Reading {
     match text.trim_start().chars().next() {
         None => reading.faults.push("it is empty".to_owned()),
         Some('{' | '[') => read_json(text, &mut reading),
-        Some(_) => read_yaml(text, &mut reading),
+        Some(_) if names_an_object(text) => read_yaml(text, &mut reading),
+        Some(_) => reading.faults.push(NO_OBJECT.to_owned()),
     }
     reading
+}
+
+const NO_OBJECT: &str = "it is not a Kubernetes object in YAML or JSON";
+
+/// Whether text could be YAML of an object at all: to see that a log of gigabytes is none, a parser would need minutes.
+fn names_an_object(text: &str) -> bool {
+    let holds = |word: &[u8]| memchr::memmem::find(text.as_bytes(), word).is_some();
+    holds(b"kind") || holds(b"gitVersion")
 }
 
 fn read_json(text: &str, reading: &mut Reading) {
@@ -128,9 +164,47 @@ fn read_json(text: &str, reading: &mut Reading) {
     }
 }
 
+/// Limits that grow with the text, which has no more nodes than bytes: a list of a thousand Pods passes the library's own.
+/// What aliases may add stays limited.
+fn yaml_options(text: &str) -> serde_saphyr::Options {
+    let size = text.len().saturating_add(1024);
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_reader_input_bytes: Some(size),
+            max_events: size.saturating_mul(2),
+            max_documents: size,
+            max_nodes: size,
+            max_total_scalar_bytes: size,
+            max_aliases: 1_000,
+            max_anchors: 1_000,
+        },
+    }
+}
+
+/// The first document as it is, for what is no object of Kubernetes.
+pub(crate) fn value(bytes: &[u8]) -> Result<serde_json::Value, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    if text.trim_start().starts_with(['{', '[']) {
+        return serde_json::from_str(text).map_err(|error| error.to_string());
+    }
+    let mut reader = text.as_bytes();
+    serde_saphyr::read_with_options(&mut reader, yaml_options(text))
+        .next()
+        .unwrap_or(Ok(serde_json::Value::Null))
+        .map_err(|error| {
+            error
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        })
+}
+
 fn read_yaml(text: &str, reading: &mut Reading) {
     let mut reader = text.as_bytes();
-    let documents = serde_saphyr::read::<_, serde_json::Value>(&mut reader);
+    let documents =
+        serde_saphyr::read_with_options::<_, serde_json::Value>(&mut reader, yaml_options(text));
     for document in documents {
         match document {
             Ok(serde_json::Value::Null) => {}
@@ -138,9 +212,7 @@ fn read_yaml(text: &str, reading: &mut Reading) {
                 read_json(&value.to_string(), reading);
             }
             Ok(_) => {
-                return reading
-                    .faults
-                    .push("it is not a Kubernetes object in YAML or JSON".to_owned());
+                return reading.faults.push(NO_OBJECT.to_owned());
             }
             Err(error) => {
                 let first = error
@@ -188,6 +260,7 @@ impl<'de> Visitor<'de> for Document<'_> {
         let mut fields: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
         let mut list = ListType::default();
         let mut is_list = false;
+        let mut goes_on = false;
         // kubectl sorts keys, so `items` comes before `kind`: such items wait, unless they say their own.
         let mut waiting: Vec<&'de RawValue> = Vec::new();
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
@@ -213,6 +286,13 @@ impl<'de> Visitor<'de> for Document<'_> {
                         .clone_into(&mut list.kind);
                     fields.push((key, raw));
                 }
+                "metadata" => {
+                    let raw = map.next_value::<&'de RawValue>()?;
+                    let metadata: ListMetadata =
+                        serde_json::from_str(raw.get()).unwrap_or_default();
+                    goes_on = !metadata.r#continue.is_empty();
+                    fields.push((key, raw));
+                }
                 _ if is_list => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -226,6 +306,7 @@ impl<'de> Visitor<'de> for Document<'_> {
             for item in waiting {
                 self.reading.object(item.get(), Some(&list));
             }
+            self.reading.goes_on |= goes_on;
             return Ok(());
         }
         let mut json = String::from("{");

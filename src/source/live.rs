@@ -17,6 +17,7 @@ use serde::Deserialize;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use super::bundle::Tape;
 use super::connect::{self, ConnectError};
 use super::failure::{Failure, Peer, refusal};
 use super::kubeconfig::Connection;
@@ -48,6 +49,8 @@ pub(crate) struct Live {
     peer: Peer,
     /// Version of the Pod that was read: later lists must not be older than it.
     not_older_than: AtomicU64,
+    /// Where a bundle is made: what was answered.
+    tape: Option<Tape>,
 }
 
 /// The client, and how it came to be.
@@ -93,7 +96,19 @@ impl Live {
             timeout: connection.request_timeout,
             peer: connected.peer,
             not_older_than: AtomicU64::new(0),
+            tape: None,
         })
+    }
+
+    /// Keeps what is answered from now on, for a bundle.
+    pub(crate) fn taped(mut self) -> Self {
+        self.tape = Some(Tape::default());
+        self
+    }
+
+    /// What was kept; empty where nothing was to be.
+    pub(crate) fn tape(&self) -> Option<&Tape> {
+        self.tape.as_ref()
     }
 
     pub(crate) fn context(&self) -> Option<&str> {
@@ -148,6 +163,9 @@ impl Live {
                 }
             }
         }
+        if let Some(tape) = &self.tape {
+            tape.take(&mut reply);
+        }
         reply
     }
 
@@ -159,6 +177,7 @@ impl Live {
             state: State::Complete,
             detail: None,
             clock: None,
+            kept: Vec::new(),
         };
         let source = self.source().name;
         let mut token = String::new();
@@ -176,17 +195,19 @@ impl Live {
                 }
             };
             reply.clock = reply.clock.max(page.clock);
-            let reading = document::read(&page.bytes);
-            reply.facts.extend(
-                reading
-                    .contents
-                    .into_iter()
-                    .filter(|content| keeps(want, content))
-                    .map(|content| Fact {
-                        source: source.clone(),
-                        content,
-                    }),
-            );
+            let reading = match self.tape {
+                None => document::read(&page.bytes),
+                Some(_) => document::read_to_keep(&page.bytes),
+            };
+            let mut kept = reading.kept.into_iter().flatten();
+            for content in reading.contents {
+                let object = kept.next();
+                if keeps(want, &content) {
+                    let source = source.clone();
+                    reply.facts.push(Fact { source, content });
+                    reply.kept.extend(object);
+                }
+            }
             if !reading.faults.is_empty() {
                 reply.state = if reply.facts.is_empty() {
                     State::Unreadable

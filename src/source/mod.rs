@@ -4,6 +4,7 @@
 
 mod access;
 pub(crate) mod audit;
+pub(crate) mod bundle;
 pub(crate) mod connect;
 pub(crate) mod credentials;
 pub(crate) mod decode;
@@ -13,6 +14,7 @@ mod failure;
 pub(crate) mod gather;
 pub(crate) mod kubeconfig;
 pub(crate) mod live;
+mod metrics;
 pub(crate) mod offline;
 pub(crate) mod proxy;
 mod retry;
@@ -33,6 +35,8 @@ pub(crate) struct Reply {
     pub(crate) detail: Option<String>,
     /// The server's clock, where it told one.
     pub(crate) clock: Option<jiff::Timestamp>,
+    /// The objects, as a bundle may hold them; empty where none is made.
+    kept: Vec<serde_json::Value>,
 }
 
 impl Reply {

@@ -21,6 +21,42 @@ struct Rule {
 
 const READ: &[&str] = &["get", "list", "watch"];
 
+const CLAIMS: Rule = Rule {
+    groups: &[""],
+    resources: &["persistentvolumeclaims"],
+    verbs: READ,
+};
+
+const EVENTS: Rule = Rule {
+    groups: &[""],
+    resources: &["events"],
+    verbs: READ,
+};
+
+const EVENTS_OF_THE_NEW_API: Rule = Rule {
+    groups: &["events.k8s.io"],
+    resources: &["events"],
+    verbs: READ,
+};
+
+const NODES: Rule = Rule {
+    groups: &[""],
+    resources: &["nodes"],
+    verbs: READ,
+};
+
+const PODS: Rule = Rule {
+    groups: &[""],
+    resources: &["pods"],
+    verbs: READ,
+};
+
+const GET_PODS: Rule = Rule {
+    groups: &[""],
+    resources: &["pods"],
+    verbs: &["get"],
+};
+
 /// Sorted by name.
 const USERS: &[User] = &[
     User {
@@ -29,20 +65,12 @@ const USERS: &[User] = &[
     },
     User {
         name: "pods-only",
-        rules: &[Rule {
-            groups: &[""],
-            resources: &["pods"],
-            verbs: &["get"],
-        }],
+        rules: &[GET_PODS],
     },
     User {
         name: "recommender",
         rules: &[
-            Rule {
-                groups: &[""],
-                resources: &["pods"],
-                verbs: READ,
-            },
+            PODS,
             Rule {
                 groups: &[""],
                 resources: &["pods/status"],
@@ -53,25 +81,19 @@ const USERS: &[User] = &[
     User {
         name: "viewer",
         rules: &[
+            CLAIMS,
+            EVENTS,
+            EVENTS_OF_THE_NEW_API,
+            NODES,
+            PODS,
             Rule {
                 groups: &[""],
-                resources: &[
-                    "events",
-                    "nodes",
-                    "persistentvolumeclaims",
-                    "persistentvolumes",
-                    "pods",
-                ],
+                resources: &["persistentvolumes"],
                 verbs: READ,
             },
             Rule {
                 groups: &["coordination.k8s.io"],
                 resources: &["leases"],
-                verbs: READ,
-            },
-            Rule {
-                groups: &["events.k8s.io"],
-                resources: &["events"],
                 verbs: READ,
             },
             Rule {
@@ -85,6 +107,23 @@ const USERS: &[User] = &[
                 verbs: READ,
             },
         ],
+    },
+    // Each lacks one of the rights that an explanation uses.
+    User {
+        name: "without-claims",
+        rules: &[EVENTS, EVENTS_OF_THE_NEW_API, NODES, PODS],
+    },
+    User {
+        name: "without-events",
+        rules: &[CLAIMS, NODES, PODS],
+    },
+    User {
+        name: "without-lists-of-pods",
+        rules: &[CLAIMS, EVENTS, EVENTS_OF_THE_NEW_API, NODES, GET_PODS],
+    },
+    User {
+        name: "without-nodes",
+        rules: &[CLAIMS, EVENTS, EVENTS_OF_THE_NEW_API, PODS],
     },
 ];
 

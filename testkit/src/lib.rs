@@ -11,6 +11,7 @@
 //! - [`proxy`] stands between a client and a server and counts who comes through.
 //! - [`copies`] makes a large cluster's answer of a small one's.
 //! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
+//! - [`layouts`] lays it out as the tools do that people collect support data with.
 //!
 //! Every program that starts a cluster calls [`supervise_if_asked`] first thing in `main`.
 //!
@@ -29,6 +30,7 @@ pub mod crowd;
 pub mod fake_server;
 mod hold;
 mod keys;
+pub mod layouts;
 pub mod normalise;
 pub mod proxy;
 pub mod scenario;

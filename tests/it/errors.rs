@@ -39,7 +39,7 @@ fn usage_errors_exit_with_2() {
     fails(
         &["explain", "svc/web"],
         2,
-        "error: invalid value 'svc/web' for '[POD|TYPE/NAME]...': it explains Pods",
+        "error: invalid value 'svc/web' for '[POD|TYPE/NAME]...': it is about Pods",
     );
     fails(
         &["explain", "pod/"],

@@ -34,7 +34,7 @@ fn what_readme_shows_is_what_is_printed() {
         assert_eq!(run.stdout, output, "of {command}: {}", run.stderr);
         checked += 1;
     }
-    assert!(checked >= 1, "README shows no answer");
+    assert!(checked >= 3, "README shows {checked} answers");
 }
 
 #[test]

@@ -533,7 +533,7 @@ fn every_moment_gets_its_verdict() {
 }
 
 /// Folders of moments below `tests/recorded`, sorted.
-fn recorded_moments() -> Vec<PathBuf> {
+pub(crate) fn recorded_moments() -> Vec<PathBuf> {
     let folders = |place: &Path| -> Vec<PathBuf> {
         place
             .read_dir()

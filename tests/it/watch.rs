@@ -110,7 +110,10 @@ fn routes(pod: Answer) -> Routes {
     Routes::new()
         .get(POD, pod)
         .get(NODE, Answer::json(&node))
-        .get(EVENTS, list("EventList", &[]))
+        .get(
+            EVENTS,
+            list("EventList", &["u-1", "u-a", "u-b"].map(preempted)),
+        )
         .get(
             ALL_EVENTS,
             list("EventList", &["u-1", "u-a", "u-b"].map(preempted)),

@@ -11,6 +11,9 @@ use testkit::collect;
 use testkit::scenario::Moment;
 
 use crate::audited::FROM_AUDIT;
+use crate::collected;
+use crate::dumped;
+use crate::matrix;
 use crate::plugin::{kubectl, same};
 use crate::rows::{A_MINUTE_LATER, FROM_FILES, ROWS, Row, WITH_FEW_RIGHTS, WITH_FEW_RIGHTS_LATER};
 
@@ -73,16 +76,32 @@ pub(crate) fn check(
     due(row, &live)?;
     stated(moment, &live)?;
     let now = live["now"].as_str().ok_or("the answer has no now")?;
+    collected::check(cluster, moment, folder, &live)?;
+    if find(WITH_FEW_RIGHTS, moment).is_some() {
+        collected::check_more(cluster, moment, folder, &live)?;
+    }
     let log = collect::audit_log(folder);
     let folder = folder.to_str().ok_or("the folder's name is not UTF-8")?;
-    let collected = explain(cluster, "nobody", moment, &["--from", folder, "--now", now])?;
+    let from_files = explain(cluster, "nobody", moment, &["--from", folder, "--now", now])?;
     match find(FROM_FILES, moment) {
-        Some(row) => due(row, &collected)?,
-        None => same(&projection(&live), &projection(&collected))?,
+        Some(row) => due(row, &from_files)?,
+        None => same(&projection(&live), &projection(&from_files))?,
     }
     let log = log.to_str().ok_or("the folder's name is not UTF-8")?;
     let audited = explain(cluster, "nobody", moment, &["--from", log, "--now", now])?;
     due(find(FROM_AUDIT, moment).unwrap_or(row), &audited)?;
+    matrix::check(cluster, moment, &live)?;
+    let place = tempfile::tempdir()?;
+    for (number, path) in dumped::dump(cluster, moment, place.path())?
+        .iter()
+        .enumerate()
+    {
+        let answer = explain(cluster, "nobody", moment, &["--from", path, "--now", now])?;
+        same(&projection(&live), &projection(&answer))?;
+        if number == 0 {
+            dumped::was_recognised(&answer)?;
+        }
+    }
     let later: jiff::Timestamp = now.parse()?;
     let later = (later + jiff::SignedDuration::from_secs(60)).to_string();
     let asked: [(&[Row], &str, &[&str]); 3] = [
@@ -104,7 +123,7 @@ fn find<'r>(rows: &'r [Row], moment: &Moment<'_>) -> Option<&'r Row> {
 }
 
 /// Runs explain through kubectl; the exit code has to follow from the answer.
-fn explain(
+pub(crate) fn explain(
     cluster: &Cluster,
     user: &str,
     moment: &Moment<'_>,

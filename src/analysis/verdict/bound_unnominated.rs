@@ -14,7 +14,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     } else {
         (
             Certainty::Inferred,
-            "managedFields: nobody owns status.nominatedNodeName",
+            "managedFields: nobody owns status.nominatedNodeName; from 1.35 on a server leaves the owner of a nomination that stood, unless its gate ClearingNominatedNodeNameAfterBinding is off",
         )
     };
     Some(Verdict {

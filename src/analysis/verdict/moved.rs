@@ -49,10 +49,9 @@ pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
             owner.manager
         );
         evidence.push(story.evidence(owner.time, text));
-    } else if let Some(version) = story.traceless() {
+    } else if let Some(why) = story.traceless() {
         let text = format!(
-            "the server is 1.{}, where the kubelet wipes the owner: whether it stood until the binding cannot be seen",
-            version.0
+            "the server: {why}; there the kubelet wipes the owner, and whether it stood until the binding cannot be seen"
         );
         evidence.push(story.evidence(None, text));
     } else if story.pod.managed_fields.is_some() {

@@ -11,7 +11,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     if story.is_accounted_for() {
         return None;
     }
-    let version = story.traceless()?;
+    let why = story.traceless()?;
     // A young Pod's preemption would still be told by an event on a victim.
     let young = story
         .age(story.pod.created)
@@ -25,12 +25,12 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         certainty: Certainty::Inferred,
         overdue: false,
         summary: format!(
-            "It is bound to {}; on 1.{} the kubelet wipes every trace of a nomination, so whether there was one is not recorded.",
-            binding.node, version.0
+            "It is bound to {}; on this server ({why}) the kubelet wipes every trace of a nomination, so whether there was one is not recorded.",
+            binding.node
         ),
         evidence: vec![
             story.evidence(binding.at, format!("spec.nodeName is {}", binding.node)),
-            story.evidence(None, format!("the server is 1.{}", version.0)),
+            story.evidence(None, format!("the server: {why}")),
         ],
         advice: vec!["look into the API server's audit log (patch of pods/status)".to_owned()],
     })

@@ -5,12 +5,13 @@ use std::io::Write;
 
 use clap::ValueEnum;
 
-use super::selection::{SelectionArgs, is_live, not_there, nothing};
+use super::selection::{SelectionArgs, is_of_a_server, not_there, nothing};
 use super::watch::{self, Task, WatchArgs};
 use crate::analysis::select::{self, Chosen, Request};
 use crate::analysis::{access, explain};
+use crate::answer::access_report::{self, AccessReport};
 use crate::answer::nomination_explanation::{Severity, Verdict};
-use crate::answer::{access_report, nomination_explanation, nomination_explanation_list};
+use crate::answer::{nomination_explanation, nomination_explanation_list};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs, offline_error};
 use crate::cli::runtime::Runtime;
 use crate::env::Env;
@@ -44,7 +45,9 @@ Examples:
   # List what would be read, and whether you may
   kubectl nominate explain web-0 --show-access
 
-  # Explain from what somebody else collected
+  # Explain from a bundle, or from what kubectl printed
+  kubectl nominate collect web-0 -n shop -o web-0.tar.zst
+  kubectl nominate explain web-0 -n shop --from web-0.tar.zst
   kubectl get pods,nodes,events -A -o json --show-managed-fields > all.json
   kubectl nominate explain web-0 -n shop --from all.json
 
@@ -92,7 +95,7 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
         return show_access(args, &runtime, env);
     }
     if args.watch.follows() {
-        let (live, request) = connect(args, &runtime, env)?;
+        let (live, request) = connect(&args.selection, &args.connection, &runtime, env)?;
         let task = Task {
             args: &args.watch,
             output: &args.output,
@@ -146,7 +149,7 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
         .iter()
         .map(|item| exit_code(&item.verdict, args.fail_on));
     // Files hold what they hold; a server's list that broke off leaves the question open.
-    let open = (uncertain && is_live(&world)).then_some(exit::INCOMPLETE);
+    let open = (uncertain && is_of_a_server(&world)).then_some(exit::INCOMPLETE);
     let codes: Vec<u8> = judged.chain(open).chain([tell(&errors, env)]).collect();
     Ok(exit::first(codes))
 }
@@ -164,10 +167,15 @@ pub(super) fn say(line: &str, env: &mut Env) {
     drop(writeln!(env.stderr, "{}", escape::terminal(line)));
 }
 
-/// Asks for each right by a review of its own; nothing else is sent.
-fn show_access(args: &ExplainArgs, runtime: &Runtime, env: &mut Env) -> Result<u8, Error> {
-    let (live, request) = connect(args, runtime, env)?;
-    let questions = access::questions(&request, args.watch.follows());
+/// The report of a review of each right; nothing else is sent.
+pub(super) fn review(
+    live: &Live,
+    request: &Request,
+    follows: bool,
+    runtime: &Runtime,
+    env: &Env,
+) -> Result<AccessReport, Error> {
+    let questions = access::questions(request, follows);
     let rights: Vec<Right> = questions
         .iter()
         .flat_map(|question| question.rights.clone())
@@ -175,23 +183,39 @@ fn show_access(args: &ExplainArgs, runtime: &Runtime, env: &mut Env) -> Result<u
     let permissions: BTreeMap<Right, Permission> = runtime
         .block_on(live.review(&rights))?
         .map_err(|sentence| Error::new(Kind::Unreachable, sentence))?;
-
     let generated_at = (env.now)();
-    let answer = access::report(&questions, &permissions, live.source(), generated_at);
-    args.output.show(&answer, access_report::view, env)?;
-    Ok(if answer.is_unanswered() {
+    Ok(access::report(
+        &questions,
+        &permissions,
+        live.source(),
+        generated_at,
+    ))
+}
+
+pub(super) fn code_of_review(answer: &AccessReport) -> u8 {
+    if answer.is_unanswered() {
         exit::INCOMPLETE
     } else {
         exit::DONE
-    })
+    }
 }
 
-fn connect(args: &ExplainArgs, runtime: &Runtime, env: &Env) -> Result<(Live, Request), Error> {
-    let selection = args.selection.selection()?;
-    let live = runtime.block_on(args.connection.connect(env))??;
-    let request = args
-        .selection
-        .request(selection, Some(live.namespace()), live.context());
+fn show_access(args: &ExplainArgs, runtime: &Runtime, env: &mut Env) -> Result<u8, Error> {
+    let (live, request) = connect(&args.selection, &args.connection, runtime, env)?;
+    let answer = review(&live, &request, args.watch.follows(), runtime, env)?;
+    args.output.show(&answer, access_report::view, env)?;
+    Ok(code_of_review(&answer))
+}
+
+pub(super) fn connect(
+    selection: &SelectionArgs,
+    connection: &ConnectionArgs,
+    runtime: &Runtime,
+    env: &Env,
+) -> Result<(Live, Request), Error> {
+    let selected = selection.selection()?;
+    let live = runtime.block_on(connection.connect(env))??;
+    let request = selection.request(selected, Some(live.namespace()), live.context());
     Ok((live, request))
 }
 
@@ -201,17 +225,31 @@ fn open(
     env: &mut Env,
 ) -> Result<(Vec<Origin>, Request), Error> {
     if args.input.from.is_empty() {
-        let (live, request) = connect(args, runtime, env)?;
+        let (live, request) = connect(&args.selection, &args.connection, runtime, env)?;
         return Ok((vec![Origin::Live(Box::new(live))], request));
     }
-    let request = args
-        .selection
-        .request(args.selection.selection()?, None, None);
+    let selection = args.selection.selection()?;
+    let mut request = args.selection.request(selection.clone(), None, None);
     let focus = Focus::on(request.pod_names());
     let mut origins = Vec::new();
-    for path in &args.input.from {
-        let collected =
-            offline::open(path, &mut env.stdin, &focus).map_err(|error| offline_error(&error))?;
+    for place in &args.input.from {
+        let mut collected =
+            offline::open(place, &mut env.stdin, &focus).map_err(|error| offline_error(&error))?;
+        // A bundle answers its own question read by read, and any other from all that it holds.
+        if let Some((question, context)) = collected.asked() {
+            let alone = args.input.from.len() == 1;
+            if alone {
+                let namespace = question.namespace.as_deref();
+                request = args
+                    .selection
+                    .request(selection.clone(), namespace, context);
+            }
+            let is_its_own =
+                question.selection == request.words() && question.namespace == request.namespace;
+            if !(alone && is_its_own) {
+                collected.spread();
+            }
+        }
         origins.push(Origin::Offline(Box::new(collected)));
     }
     Ok((origins, request))

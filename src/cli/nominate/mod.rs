@@ -1,5 +1,6 @@
 //! `kubectl nominate`: a Pod's nomination, its history and its outcome.
 
+mod collect;
 mod explain;
 mod selection;
 mod watch;
@@ -19,12 +20,14 @@ struct Nominate {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Collect(Box<collect::CollectArgs>),
     Explain(Box<explain::ExplainArgs>),
     Version(VersionArgs),
 }
 
 pub(crate) fn main(env: Env) -> ExitCode {
     super::main::<Nominate>(env, "nominate", |nominate, env| match nominate.command {
+        Command::Collect(args) => collect::run(&args, env),
         Command::Explain(args) => explain::run(&args, env),
         Command::Version(args) => version::run("nominate", &args, env),
     })

@@ -16,16 +16,16 @@ pub(super) struct SelectionArgs {
     /// Namespace of the Pods
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
-    /// Explain the Pods of all namespaces
+    /// The Pods of all namespaces
     #[arg(short = 'A', long)]
     all_namespaces: bool,
-    /// Explain the Pods with these labels (=, ==, !=, in, notin, >, <, KEY, !KEY)
+    /// The Pods with these labels (=, ==, !=, in, notin, >, <, KEY, !KEY)
     #[arg(short = 'l', long, value_name = "LABELS")]
     selector: Option<LabelSelector>,
-    /// Explain the Pods with these fields (=, ==, !=)
+    /// The Pods with these fields (=, ==, !=)
     #[arg(long, value_name = "FIELDS")]
     field_selector: Option<FieldSelector>,
-    /// Explain the Pod with this UID
+    /// The Pod with this UID
     #[arg(long, conflicts_with_all = ["pods", "selector", "field_selector"])]
     uid: Option<String>,
 }
@@ -48,7 +48,7 @@ fn word(text: &str) -> Result<Word, String> {
     }
     match &kind {
         Some(kind) if !is_pod(kind) && WorkloadKind::named(kind).is_none() => Err(format!(
-            "it explains Pods, and {kind:?} is another resource"
+            "it is about Pods, and {kind:?} is another resource"
         )),
         _ => Ok(Word {
             kind,
@@ -177,7 +177,7 @@ pub(super) fn not_there(missing: &Missing, world: &World, request: &Request) -> 
         .as_ref()
         .map_or_else(String::new, |name| format!(" in namespace {name:?}"));
     let sentence = format!("{named} not found{place}");
-    if is_live(world) {
+    if is_of_a_server(world) {
         let line = want
             .as_ref()
             .and_then(|want| world.coverage().find(|line| line.subject == want.subject()));
@@ -213,6 +213,8 @@ pub(super) fn not_there(missing: &Missing, world: &World, request: &Request) -> 
     }
 }
 
-pub(super) fn is_live(world: &World) -> bool {
-    world.sources().any(|source| source.kind == "live")
+/// Whether a server answered, now or when a bundle was made.
+pub(super) fn is_of_a_server(world: &World) -> bool {
+    let mut kinds = world.sources().map(|source| source.kind.as_str());
+    kinds.any(|kind| matches!(kind, "live" | "bundle"))
 }

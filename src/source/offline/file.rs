@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use super::extent::Extent;
 use super::{Collected, OfflineError, input};
 use crate::source::audit::Focus;
 
@@ -23,7 +24,14 @@ pub(super) fn read(
     })?;
     let mut collected = Collected::new(path);
     let subject = path.display().to_string();
-    match input::take(&mut collected, &subject, path, &mut file, focus)? {
+    match input::take(
+        &mut collected,
+        &subject,
+        path,
+        &mut file,
+        focus,
+        &Extent::Unsaid,
+    )? {
         None => Ok(collected),
         Some(fault) => Err(OfflineError::Foreign {
             path: path.to_owned(),

@@ -5,8 +5,12 @@
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
-use super::{Collected, MAX_BYTES, OfflineError, bytes, document};
+use super::account::Account;
+use super::extent::Extent;
+use super::{Collected, OfflineError, compression, document, printed_dump};
+use crate::model::coverage::State;
 use crate::source::audit::{self, Focus};
+use crate::source::metrics;
 
 /// Enough to see the first line of a log.
 const HEAD: usize = 64 << 10;
@@ -14,26 +18,8 @@ const HEAD: usize = 64 << 10;
 /// Many lines of a log at a time.
 const BUFFER: usize = 1 << 20;
 
-/// A compression and how it begins.
-struct Compression {
-    magic: &'static [u8],
-    open: Open,
-}
-
-type Open = for<'r> fn(Box<dyn BufRead + 'r>) -> io::Result<Box<dyn Read + 'r>>;
-
-const COMPRESSIONS: &[Compression] = &[
-    // RFC 1952; a rotated log may be several members.
-    Compression {
-        magic: &[0x1f, 0x8b],
-        open: |reader| Ok(Box::new(flate2::bufread::MultiGzDecoder::new(reader))),
-    },
-    // RFC 8878.
-    Compression {
-        magic: &[0x28, 0xb5, 0x2f, 0xfd],
-        open: |reader| Ok(Box::new(zstd::stream::read::Decoder::with_buffer(reader)?)),
-    },
-];
+/// Objects that are read whole: more than any dump that was seen; a bound against a device or an endless pipe.
+const MAX_BYTES: usize = 4 << 30;
 
 /// Takes what the bytes hold into an origin. Returns the fault of bytes that hold nothing of Kubernetes.
 pub(super) fn take(
@@ -42,47 +28,55 @@ pub(super) fn take(
     path: &Path,
     reader: &mut dyn Read,
     focus: &Focus,
+    extent: &Extent,
 ) -> Result<Option<String>, OfflineError> {
     let fail = |source| OfflineError::Read {
         path: path.to_owned(),
         source,
     };
-    let (head, reader) = peek(reader).map_err(fail)?;
-    let Some(compression) = COMPRESSIONS
-        .iter()
-        .find(|compression| head.starts_with(compression.magic))
-    else {
-        return content(collected, subject, path, &head, reader, focus);
-    };
-    let mut plain = (compression.open)(reader).map_err(fail)?;
-    let (head, reader) = peek(&mut plain).map_err(fail)?;
-    content(collected, subject, path, &head, reader, focus)
-}
-
-fn content(
-    collected: &mut Collected,
-    subject: &str,
-    path: &Path,
-    head: &[u8],
-    mut reader: Box<dyn BufRead + '_>,
-    focus: &Focus,
-) -> Result<Option<String>, OfflineError> {
-    if let Some(layout) = audit::recognises(head) {
+    let account = Account::default();
+    let mut plain = compression::plain(reader, &account).map_err(fail)?;
+    let (head, mut reader) = peek(&mut plain).map_err(fail)?;
+    if let Some(layout) = audit::recognises(&head) {
         collected.take_log(subject, audit::read(&mut reader, layout, focus));
+        if let Some(fault) = account.fault() {
+            collected.missing(subject, &fault);
+        }
         return Ok(None);
     }
-    let reading = document::read(&bytes(path, &mut reader)?);
+    if metrics::recognises(&head) {
+        let fault = "a text of metrics does not say whose it is; name the component: --from metrics@kube-apiserver:PATH";
+        return Ok(Some(fault.to_owned()));
+    }
+    let documents = printed_dump::read(&mut reader, MAX_BYTES).map_err(fail)?;
+    if let Some(fault) = account.fault().filter(|_| account.is_spent()) {
+        // Nobody means that; its beginning is not worth the time.
+        return Ok(Some(fault));
+    }
+    if documents.bytes.len() > MAX_BYTES {
+        return Err(fail(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            "it is larger than 4 GiB",
+        )));
+    }
+    let mut reading = document::read(&documents.bytes);
+    reading.faults.extend(account.fault());
+    reading.faults.extend(documents.fault);
     if reading.is_foreign() {
         return Ok(Some(reading.faults.join("; ")));
     }
-    collected.take(subject, reading);
+    if documents.logs > 0 {
+        let detail = format!("{} logs of containers were passed over", documents.logs);
+        collected.note(subject, State::Complete, detail);
+    }
+    collected.take_as(subject, reading, extent);
     Ok(None)
 }
 
 /// Reads the beginning, and gives it back with a reader of the whole.
-fn peek<'r>(reader: &'r mut dyn Read) -> io::Result<(Vec<u8>, Box<dyn BufRead + 'r>)> {
+pub(super) fn peek<'r>(reader: &'r mut dyn Read) -> io::Result<(Vec<u8>, Box<dyn BufRead + 'r>)> {
     let mut head = Vec::with_capacity(HEAD);
     reader.take(HEAD as u64).read_to_end(&mut head)?;
-    let whole = Cursor::new(head.clone()).chain(reader).take(MAX_BYTES);
+    let whole = Cursor::new(head.clone()).chain(reader);
     Ok((head, Box::new(BufReader::with_capacity(BUFFER, whole))))
 }

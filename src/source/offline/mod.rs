@@ -1,31 +1,48 @@
 //! Origins that are not a live cluster: files, folders, standard input.
 //!
-//! One file an origin, and its line below; the first one that recognises a path reads it.
-//! Nothing is written, followed out of the folder, or trusted.
+//! One file an origin, and its line below; the first one that recognises a path reads it. Folders and archives are trees of named
+//! entries (`tree/`), and what an entry means is said by the layout of the tool that wrote them (`layout/`).
+//! Nothing is written, unpacked, followed out of the folder, or trusted.
+#![expect(clippy::disallowed_methods, reason = "origins read files")]
 
+mod account;
+mod archive;
+mod bundle;
+mod completeness;
+mod compression;
+mod extent;
 mod file;
 mod folder;
 mod input;
+mod layout;
+mod place;
+mod printed_dump;
+mod redaction;
 mod stdin;
+mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
+use std::fs::File;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use self::extent::{Extent, Extents};
 use super::Reply;
 use super::audit::{Focus, Log};
+use super::bundle::Question;
 use super::document::{self, Reading};
+use super::metrics;
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::{Content, Fact};
+use crate::model::gates::GateTable;
 use crate::model::pod::PodName;
 use crate::model::want::Want;
 use crate::model::workload::WorkloadKind;
 use crate::model::world::World;
 
-/// More than any dump that was seen; a bound against a device or an endless pipe.
-const MAX_BYTES: u64 = 4 << 30;
+pub(crate) use place::Place;
 
 /// Namespaces that a sentence names.
 const MAX_NAMESPACES: usize = 20;
@@ -52,7 +69,9 @@ impl OfflineOrigin {
 /// All of them, in the order in which they are tried.
 pub(crate) const ORIGINS: &[OfflineOrigin] = &[
     OfflineOrigin::new("stdin", stdin::recognises, stdin::read),
+    OfflineOrigin::new("bundle", bundle::recognises, bundle::read),
     OfflineOrigin::new("folder", folder::recognises, folder::read),
+    OfflineOrigin::new("archive", archive::recognises, archive::read),
     OfflineOrigin::new("file", file::recognises, file::read),
 ];
 
@@ -67,6 +86,10 @@ pub(crate) enum OfflineError {
     },
     #[error("{path:?} holds no Kubernetes objects: {fault}")]
     Foreign { path: PathBuf, fault: String },
+    #[error("{path:?} is a bundle of version {version:?}, which is newer than this program")]
+    Newer { path: PathBuf, version: String },
+    #[error("{path:?} is a bundle whose manifest cannot be read: {fault}")]
+    Manifest { path: PathBuf, fault: String },
 }
 
 /// All that one origin held.
@@ -77,8 +100,12 @@ pub(crate) struct Collected {
     facts: Vec<Fact>,
     held: Held,
     coverage: Vec<Coverage>,
+    /// Kinds of which lists were read that no layout speaks for.
     listed: BTreeSet<&'static str>,
+    extents: Extents,
     faulty: bool,
+    /// Of a bundle: what each read answered.
+    recorded: Option<bundle::Recorded>,
 }
 
 /// What an origin held, by name: enough to say what it can answer.
@@ -93,42 +120,67 @@ struct Held {
     /// Who wrote events.
     reporters: BTreeSet<String>,
     version: bool,
+    pod_count: usize,
+    /// Pods without managed fields.
+    stripped: usize,
 }
 
 /// Reads what `--from` names.
 pub(crate) fn open(
-    path: &Path,
+    place: &Place,
     stdin: &mut dyn Read,
     focus: &Focus,
 ) -> Result<Collected, OfflineError> {
+    let path = place.path.as_path();
+    if let Some(component) = &place.component {
+        return component_metrics(path, component, stdin);
+    }
     match ORIGINS.iter().find(|origin| (origin.recognises)(path)) {
         Some(origin) => {
             let mut collected = (origin.read)(path, stdin, focus)?;
-            origin.name.clone_into(&mut collected.source.kind);
+            let kind = collected
+                .recorded
+                .as_ref()
+                .map_or(origin.name, |_| "bundle");
+            kind.clone_into(&mut collected.source.kind);
             Ok(collected)
         }
         None => Err(OfflineError::Missing(path.to_owned())),
     }
 }
 
-/// Reads all bytes, up to the bound.
-fn bytes(path: &Path, reader: &mut dyn Read) -> Result<Vec<u8>, OfflineError> {
+/// Reads the gates in a component's text of metrics.
+fn component_metrics(
+    path: &Path,
+    component: &str,
+    stdin: &mut dyn Read,
+) -> Result<Collected, OfflineError> {
     let fail = |source| OfflineError::Read {
         path: path.to_owned(),
         source,
     };
-    let mut bytes = Vec::new();
-    reader
-        .take(MAX_BYTES)
-        .read_to_end(&mut bytes)
-        .map_err(fail)?;
-    if bytes.len() as u64 == MAX_BYTES {
-        return Err(fail(std::io::Error::new(
-            std::io::ErrorKind::FileTooLarge,
-            "it is larger than 4 GiB",
-        )));
+    let mut collected = Collected::new(path);
+    "metrics".clone_into(&mut collected.source.kind);
+    let enabled = if path == Path::new("-") {
+        metrics::read(&mut BufReader::new(stdin))
+    } else if path.is_file() {
+        metrics::read(&mut BufReader::new(File::open(path).map_err(fail)?))
+    } else {
+        return Err(OfflineError::Missing(path.to_owned()));
+    };
+    let enabled = enabled.map_err(fail)?;
+    if enabled.is_empty() {
+        return Err(OfflineError::Foreign {
+            path: path.to_owned(),
+            fault: "it has no line of kubernetes_feature_enabled".to_owned(),
+        });
     }
-    Ok(bytes)
+    let component = component.to_owned();
+    collected.facts.push(Fact {
+        source: collected.source.name.clone(),
+        content: Content::Gates(GateTable { component, enabled }),
+    });
+    Ok(collected)
 }
 
 impl Collected {
@@ -142,12 +194,14 @@ impl Collected {
             held: Held::default(),
             coverage: Vec::new(),
             listed: BTreeSet::new(),
+            extents: Extents::default(),
             faulty: false,
+            recorded: None,
         }
     }
 
-    /// Takes in what was read from the place `subject` of this origin.
-    fn take(&mut self, subject: &str, reading: Reading) {
+    /// Takes in what was read from the place `subject` of this origin, of which a layout may say what it is the whole of.
+    fn take_as(&mut self, subject: &str, mut reading: Reading, extent: &Extent) {
         let foreign = reading.is_foreign();
         let kinds: Vec<String> = reading
             .ignored
@@ -158,8 +212,23 @@ impl Collected {
             let detail = format!("not used here: {}", kinds.join(", "));
             self.note(subject, State::Complete, detail);
         }
-        if !reading.faults.is_empty() {
-            self.faulty |= !foreign;
+        let read = reading.contents.len();
+        reading
+            .contents
+            .retain(|content| !redaction::is_hidden(content));
+        let hidden = read - reading.contents.len();
+        if hidden > 0 {
+            let fault =
+                format!("{hidden} objects are not used: a redactor has hidden their values");
+            reading.faults.push(fault);
+        }
+        if reading.goes_on {
+            let fault = "a list is only a page, others follow (metadata.continue)";
+            reading.faults.push(fault.to_owned());
+        }
+        let sound = reading.faults.is_empty();
+        if !sound {
+            self.faulty |= !foreign && *extent == Extent::Unsaid;
             let state = if foreign {
                 State::Unreadable
             } else {
@@ -167,7 +236,14 @@ impl Collected {
             };
             self.note(subject, state, reading.faults.join("; "));
         }
-        self.listed.extend(reading.listed);
+        if *extent == Extent::Unsaid {
+            self.listed.extend(&reading.listed);
+        }
+        let seen = reading.contents.iter().filter_map(kind_of);
+        for kind in seen.chain(reading.listed.iter().copied()) {
+            let is_list = reading.listed.contains(kind);
+            self.extents.add(kind, extent, sound && is_list);
+        }
         for content in reading.contents {
             self.held.note(&content);
             self.facts.push(Fact {
@@ -175,6 +251,28 @@ impl Collected {
                 content,
             });
         }
+    }
+
+    /// Notes that something which should be there cannot be read, in part or as a whole.
+    fn missing(&mut self, subject: &str, why: &str) {
+        self.faulty = true;
+        self.note(subject, State::Unreadable, why.to_owned());
+    }
+
+    /// Notes that who collected could not read lists of a kind.
+    fn refuse(&mut self, subject: &str, kind: &'static str, extent: Extent, why: &str) {
+        let state = if why.contains("forbidden") {
+            State::Denied
+        } else {
+            State::Unreadable
+        };
+        self.note(subject, state, why.to_owned());
+        self.extents.refuse(kind, extent, state, why.to_owned());
+    }
+
+    /// Whether any list was there, even an empty one.
+    fn has_lists(&self) -> bool {
+        !self.listed.is_empty() || self.extents.is_spoken_for()
     }
 
     /// Takes in what an audit log told, with how far it reaches.
@@ -244,83 +342,30 @@ impl Collected {
 
     /// Says whether this origin could hold what is wanted: its facts are in the World already.
     pub(crate) fn ask(&self, want: &Want) -> Reply {
-        let (state, detail) = self.completeness(want);
+        if let Some(recorded) = &self.recorded {
+            return recorded.ask(want, &self.held);
+        }
+        let (state, detail) = completeness::of(self, want);
         Reply {
             want: want.clone(),
             facts: Vec::new(),
             state,
             detail,
             clock: None,
+            kept: Vec::new(),
         }
     }
 
-    fn completeness(&self, want: &Want) -> (State, Option<String>) {
-        let held = &self.held;
-        let listed = |kind: &str| self.listed.contains(kind);
-        let events = listed("Event") || held.events;
-        let absent = |what: &str| (State::Absent, Some(format!("the input holds no {what}")));
-        let complete = (State::Complete, None);
-        let (state, detail) = match want {
-            Want::Pod(name) | Want::Victim(name) => {
-                let of_namespace = held.pods.get(&name.namespace);
-                if of_namespace.is_some_and(|names| names.contains(&name.name)) {
-                    complete
-                } else {
-                    absent("Pod of this name")
-                }
-            }
-            Want::AnyEventBy(scheduler) if held.reporters.contains(scheduler) => complete,
-            // A list does not say whether it was taken of all namespaces, and a victim may be in any.
-            Want::PreemptedEvents | Want::AnyEventBy(_) if events => (
-                State::Partial,
-                Some("only events of the input's namespaces are known".to_owned()),
-            ),
-            Want::EventsAbout { .. } | Want::EventsAboutPods { .. } if events => complete,
-            Want::PreemptedEvents
-            | Want::AnyEventBy(_)
-            | Want::EventsAbout { .. }
-            | Want::EventsAboutPods { .. } => absent("Events"),
-            Want::Node(name) if held.nodes.contains(name) || listed("Node") => complete,
-            Want::Node(_) => absent("Nodes"),
-            Want::Claim(name) if held.claims.contains(name) => complete,
-            Want::Claim(_) => absent("PersistentVolumeClaim of this name"),
-            Want::ServerVersion if held.version => complete,
-            Want::ServerVersion => absent("answer of /version"),
-            Want::Workload(kind, name) if held.workloads.contains(&(*kind, name.clone())) => {
-                complete
-            }
-            Want::Workload(kind, _) => absent(&format!("{kind:?} of this name")),
-            // What is selected of the input is the input's own.
-            Want::Pods {
-                namespace: Some(_), ..
-            } if listed("Pod") || !held.pods.is_empty() => complete,
-            // A list does not say whether it was taken of all namespaces.
-            Want::Pods { .. }
-            | Want::PodOfUid { .. }
-            | Want::PodsOnNode(_)
-            | Want::NominatedPods
-                if listed("Pod") =>
-            {
-                let known = held.namespaces();
-                (
-                    State::Partial,
-                    Some(format!(
-                        "only Pods of the input's namespaces are known: {known}"
-                    )),
-                )
-            }
-            Want::Pods { .. }
-            | Want::PodOfUid { .. }
-            | Want::PodsOnNode(_)
-            | Want::NominatedPods => absent("list of Pods"),
-        };
-        if self.faulty && state == State::Complete && !matches!(want, Want::Pod(_)) {
-            return (
-                State::Partial,
-                Some("a part of the input cannot be read".to_owned()),
-            );
+    /// The question that a bundle was made for, and the context that it was made by.
+    pub(crate) fn asked(&self) -> Option<(&Question, Option<&str>)> {
+        self.recorded.as_ref().map(bundle::Recorded::asked)
+    }
+
+    /// Gives all that a bundle holds at once, as files do: for a question that it was not made for.
+    pub(crate) fn spread(&mut self) {
+        if let Some(recorded) = &self.recorded {
+            self.facts.extend(recorded.all());
         }
-        (state, detail)
     }
 }
 
@@ -329,6 +374,8 @@ impl Held {
         match content {
             Content::Pod(pod) | Content::Draft(pod) => {
                 let PodName { namespace, name } = pod.name.clone();
+                self.pod_count += 1;
+                self.stripped += usize::from(pod.managed_fields.is_none());
                 self.pods.entry(namespace).or_default().insert(name);
             }
             Content::Node(node) => {
@@ -340,7 +387,7 @@ impl Held {
                     self.reporters.insert(event.reporter.clone());
                 }
             }
-            Content::Write(_) => {}
+            Content::Write(_) | Content::Gates(_) => {}
             Content::Claim(claim) => {
                 self.claims.insert(claim.name.clone());
             }
@@ -363,14 +410,47 @@ impl Held {
     }
 }
 
+/// The decoder's word for a content that lists hold.
+fn kind_of(content: &Content) -> Option<&'static str> {
+    match content {
+        Content::Pod(_) => Some("Pod"),
+        Content::Node(_) => Some("Node"),
+        Content::Event(_) => Some("Event"),
+        Content::Claim(_) => Some("PersistentVolumeClaim"),
+        Content::Version(_)
+        | Content::Workload(_)
+        | Content::Write(_)
+        | Content::Gates(_)
+        | Content::Draft(_) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::registry;
 
+    /// Files that are no origin.
+    const PARTS: &[&str] = &[
+        "account",
+        "completeness",
+        "compression",
+        "extent",
+        "input",
+        "layout",
+        "mod",
+        "place",
+        "printed_dump",
+        "redaction",
+        "tree",
+    ];
+
     #[test]
     fn every_file_has_its_line() {
-        let files = registry::files("source/offline", &["input", "mod"]);
+        let files: BTreeSet<String> = registry::files("source/offline", &[])
+            .into_iter()
+            .filter(|name| !PARTS.contains(&name.as_str()))
+            .collect();
         assert_eq!(
             files,
             registry::names(ORIGINS.iter().map(|origin| origin.name))
@@ -380,9 +460,10 @@ mod tests {
     #[test]
     fn a_list_of_pods_never_proves_that_a_node_has_no_other() {
         let mut collected = Collected::new(Path::new("pods.json"));
-        collected.take(
+        collected.take_as(
             "pods.json",
             document::read(br#"{"kind":"PodList","apiVersion":"v1","items":[]}"#),
+            &Extent::Unsaid,
         );
         assert_eq!(
             collected.ask(&Want::PodsOnNode("n1".to_owned())).state,
@@ -394,9 +475,10 @@ mod tests {
     #[test]
     fn a_fault_takes_completeness_away() {
         let mut collected = Collected::new(Path::new("events.json"));
-        collected.take(
+        collected.take_as(
             "events.json",
             document::read(br#"{"kind":"EventList","apiVersion":"v1","items":[{"metadata":{"na"#),
+            &Extent::Unsaid,
         );
         assert_ne!(collected.ask(&Want::PreemptedEvents).state, State::Complete);
     }

@@ -192,13 +192,27 @@ impl<'a> Stage<'a> {
     /// Makes a priority class, unless an earlier scenario has.
     pub(super) async fn priority_class(&self, name: &str, value: i32) -> Result<(), ScenarioError> {
         let class = json!({"metadata": {"name": name}, "value": value});
-        create_if_absent(
+        let is_new = create_if_absent(
             &self.author,
             "/apis/scheduling.k8s.io/v1/priorityclasses",
             &class,
         )
         .await?;
-        Ok(())
+        if !is_new {
+            return Ok(());
+        }
+        // Admission learns of it a moment later, and nothing that can be watched says so: it is asked.
+        let mut spec = wanting(1);
+        spec["priorityClassName"] = json!(name);
+        let probe = json!({"metadata": {"name": "probe"}, "spec": spec});
+        let path = format!("{}?dryRun=All", self.pods());
+        let asking = async {
+            while self.author.create(&path, &probe).await.is_err() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let known = tokio::time::timeout(CEILING, asking).await;
+        known.map_err(|_| ScenarioError::Unexpected(format!("no Pod may have the class {name}")))
     }
 
     /// Makes a Pod of a specification.

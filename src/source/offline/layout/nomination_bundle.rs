@@ -1,0 +1,36 @@
+//! The project's own bundle: `manifest.json` of the kind `NominationBundle`, with objects beside it.
+//!
+//! Only the manifest tells it; what it says of its lists is not read yet, so that they are the whole of nothing.
+
+use serde::Deserialize;
+
+use super::{Extent, Layout, Proof, Role, folders_of};
+
+const MANIFEST: &str = "manifest.json";
+
+pub(super) const LAYOUT: Layout = Layout {
+    name: "nomination_bundle",
+    words: "a bundle of kubectl nominate",
+    roots: |names| {
+        let found = names.iter().flat_map(|name| folders_of(name, 1));
+        found
+            .filter(|(_, file)| *file == MANIFEST)
+            .map(|(root, _)| root.to_owned())
+            .collect()
+    },
+    proof: Some(Proof {
+        file: MANIFEST,
+        holds: |content| {
+            serde_json::from_slice::<Manifest>(content)
+                .is_ok_and(|manifest| manifest.kind == "NominationBundle")
+        },
+    }),
+    role: |name| (name != MANIFEST).then_some(Role::Objects(Extent::Unsaid)),
+    lacks: &[],
+    managed_fields: "the bundle keeps what the server answered",
+};
+
+#[derive(Deserialize)]
+struct Manifest {
+    kind: String,
+}
