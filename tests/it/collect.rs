@@ -912,9 +912,13 @@ fn a_manipulated_bundle_is_told_and_harms_nobody() {
         ]);
         let said = [run.stdout, run.stderr].concat();
         assert!(
-            ["cannot be read", "missing in the bundle"]
-                .iter()
-                .any(|words| said.contains(words)),
+            [
+                "cannot be read",
+                "missing in the bundle",
+                "incomplete frame"
+            ]
+            .iter()
+            .any(|words| said.contains(words)),
             "{said}"
         );
     }
