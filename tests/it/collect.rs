@@ -915,7 +915,8 @@ fn a_manipulated_bundle_is_told_and_harms_nobody() {
             [
                 "cannot be read",
                 "missing in the bundle",
-                "incomplete frame"
+                "incomplete frame",
+                "Data corruption"
             ]
             .iter()
             .any(|words| said.contains(words)),
