@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::block::Block;
 use crate::env::Env;
@@ -347,6 +348,17 @@ impl OutputArgs {
         view: fn(&A) -> Vec<Block>,
         env: &mut Env,
     ) -> Result<(), Error> {
+        self.show_with(answer, view, None, env)
+    }
+
+    /// The same, with what the server said below it, or as the key `raw`.
+    pub(super) fn show_with<A: Serialize>(
+        &self,
+        answer: &A,
+        view: fn(&A) -> Vec<Block>,
+        raw: Option<Value>,
+        env: &mut Env,
+    ) -> Result<(), Error> {
         let format = render::find(&self.output).ok_or_else(|| {
             Error::new(
                 Kind::Usage,
@@ -357,12 +369,23 @@ impl OutputArgs {
             )
         })?;
         match format.draw {
-            Draw::People(_) => self.draw(&view(answer), env)?,
+            Draw::People(_) => {
+                self.draw(&view(answer), env)?;
+                if let (Some(raw), Some(Draw::Data(yaml))) =
+                    (raw, render::find("yaml").map(|format| &format.draw))
+                {
+                    env.stdout.write_all(b"\nRaw:\n")?;
+                    yaml(&raw, &mut env.stdout)?;
+                }
+            }
             Draw::Data(render) => {
-                let value = serde_json::to_value(answer).map_err(|error| {
+                let mut value = serde_json::to_value(answer).map_err(|error| {
                     Error::new(Kind::Internal, "the answer cannot be written as data")
                         .because(&error)
                 })?;
+                if let (Some(raw), Some(answer)) = (raw, value.as_object_mut()) {
+                    answer.insert("raw".to_owned(), raw);
+                }
                 render(&value, &mut env.stdout)?;
             }
         }

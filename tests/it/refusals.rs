@@ -381,3 +381,32 @@ fn room_that_nobody_came_back_for_is_told_as_such() {
         (&"Stale".into(), &"not-retried".into())
     );
 }
+
+#[test]
+fn what_the_server_said_is_shown_without_what_is_not_read() {
+    let mut secretive = pod(None);
+    secretive["metadata"]["annotations"] = json!({"example.com/token": "canary-1"});
+    secretive["spec"]["containers"] = json!([{"name": "c", "env": [{"name": "TOKEN", "value": "canary-2"}], "args": ["canary-3"]}]);
+    let routes = Routes::new()
+        .get(POD, Answer::json(&secretive))
+        .get(
+            "/api/v1/namespaces/default/events",
+            Answer::json(&list("EventList")),
+        )
+        .get("/api/v1/events", Answer::json(&list("EventList")))
+        .get("/api/v1/pods", Answer::json(&list("PodList")));
+    let (_server, _folder, kubeconfig) = serve(routes);
+    let table = explain(&kubeconfig, &["--show-raw"]);
+    let (_, raw) = table.stdout.split_once("\nRaw:\n").unwrap_or_else(|| panic!("{table:?}"));
+    assert!(raw.contains("schedulerName: default-scheduler"), "{raw}");
+    let json = explain(&kubeconfig, &["--show-raw", "-o", "json"]);
+    assert_eq!(answer(&json)["raw"][0]["metadata"]["uid"], "u-1");
+    assert!(
+        answer(&explain(&kubeconfig, &["-o", "json"]))
+            .get("raw")
+            .is_none()
+    );
+    for run in [&table, &json] {
+        assert!(!run.stdout.contains("canary"), "{}", run.stdout);
+    }
+}

@@ -1,9 +1,10 @@
 //! `kubectl nominate explain`: nomination, binding and verdict of one Pod, or of each of several.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use clap::ValueEnum;
+use serde_json::Value;
 
 use super::selection::{SelectionArgs, is_of_a_server, not_there, nothing};
 use super::watch::{self, Task, WatchArgs};
@@ -17,7 +18,8 @@ use crate::cli::runtime::Runtime;
 use crate::env::Env;
 use crate::error::{Error, Kind, exit};
 use crate::model::access::{Permission, Right};
-use crate::model::world::World;
+use crate::model::pod::Pod;
+use crate::model::world::{Sourced, World};
 use crate::render::escape;
 use crate::source::audit::Focus;
 use crate::source::gather::{gather, pour};
@@ -68,6 +70,9 @@ pub(super) struct ExplainArgs {
     /// Only list what would be read, why, and whether you may; asks the server, reads nothing
     #[arg(long, conflicts_with_all = ["from", "now"])]
     show_access: bool,
+    /// Show below the answer what the server said of the Pod: of each object only the fields that are read
+    #[arg(long, conflicts_with_all = ["from", "show_access", "watch", "awaited"])]
+    show_raw: bool,
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
@@ -131,15 +136,16 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
     let now = args.input.now.or(world.now()).unwrap_or(generated_at);
 
     // Show.
+    let raw = args.show_raw.then(|| raw(&origins, &pods));
     if let (true, [pod]) = (request.is_single(), pods.as_slice()) {
         let answer = explain::explain(&world, &request, pod, now, generated_at);
         args.output
-            .show(&answer, nomination_explanation::view, env)?;
+            .show_with(&answer, nomination_explanation::view, raw, env)?;
         return Ok(exit_code(&answer.verdict, args.fail_on));
     }
     let answer = explain::explain_all(&world, &request, &pods, now, generated_at);
     args.output
-        .show(&answer, nomination_explanation_list::view, env)?;
+        .show_with(&answer, nomination_explanation_list::view, raw, env)?;
     env.stdout.flush()?;
     if answer.items.is_empty() && args.output.is_for_people() {
         say(&nothing(&request), env);
@@ -200,6 +206,16 @@ pub(super) fn code_of_review(answer: &AccessReport) -> u8 {
     }
 }
 
+/// What the server said of these Pods, as far as it is read.
+fn raw(origins: &[Origin], pods: &[&Sourced<Pod>]) -> Value {
+    let uids: BTreeSet<&str> = pods.iter().map(|pod| pod.value.uid.0.as_str()).collect();
+    let tapes = origins.iter().filter_map(|origin| match origin {
+        Origin::Live(live) => live.tape(),
+        Origin::Offline(_) => None,
+    });
+    tapes.flat_map(|tape| tape.pods(&uids)).collect()
+}
+
 fn show_access(args: &ExplainArgs, runtime: &Runtime, env: &mut Env) -> Result<u8, Error> {
     let (live, request) = connect(&args.selection, &args.connection, runtime, env)?;
     let answer = review(&live, &request, args.watch.follows(), runtime, env)?;
@@ -226,6 +242,7 @@ fn open(
 ) -> Result<(Vec<Origin>, Request), Error> {
     if args.input.from.is_empty() {
         let (live, request) = connect(&args.selection, &args.connection, runtime, env)?;
+        let live = if args.show_raw { live.taped() } else { live };
         return Ok((vec![Origin::Live(Box::new(live))], request));
     }
     let selection = args.selection.selection()?;

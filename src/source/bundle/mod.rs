@@ -7,7 +7,7 @@ pub(super) mod kept;
 pub(crate) mod redact;
 pub(crate) mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -112,6 +112,19 @@ impl Tape {
         };
         let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reads.insert(reply.want.clone(), taken);
+    }
+
+    /// The Pods of these UIDs as far as they were kept, each once.
+    pub(crate) fn pods(&self, uids: &BTreeSet<&str>) -> Vec<Value> {
+        let reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = BTreeMap::new();
+        for object in reads.values().flat_map(|taken| &taken.objects) {
+            let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+            if object["kind"] == "Pod" && uids.contains(uid) {
+                found.insert(uid.to_owned(), object.clone());
+            }
+        }
+        found.into_values().collect()
     }
 
     /// Makes the bundle of all that was taken. What the redactor finds is replaced before anything is put into words.
