@@ -63,9 +63,13 @@ fn documented() -> BTreeSet<Pair> {
 
 /// Rows of the live trials, as they stand in the source.
 fn live() -> BTreeSet<Pair> {
-    let text: String = ["tests/live/rows.rs", "tests/live/audited.rs"]
-        .map(|file| fs::read_to_string(root().join(file)).expect("the rows are there"))
-        .concat();
+    let text: String = [
+        "tests/live/rows.rs",
+        "tests/live/audited.rs",
+        "tests/live/matrix.rs",
+    ]
+    .map(|file| fs::read_to_string(root().join(file)).expect("the rows are there"))
+    .concat();
     let words: String = text
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"))
@@ -78,6 +82,7 @@ fn live() -> BTreeSet<Pair> {
             let (_, rest) = words.split_at(at + found.len());
             let cause = rest
                 .strip_prefix("Some(\"")
+                .or(rest.strip_prefix('"'))
                 .and_then(|rest| rest.split('"').next());
             if let Some(cause) = cause {
                 pairs.insert((kind.clone(), cause.to_owned()));

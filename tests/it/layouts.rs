@@ -50,7 +50,7 @@ const OTHERWISE: &[(&[&str], &str, [&str; 3], &str)] = &[
     (
         &["dump", "printed"],
         "prebind-wait/3-preparing-after-failure",
-        ["WaitingForVictims", "just-nominated", "Inferred"],
+        ["Unknown", "claims-not-observed", "Inferred"],
         NO_CLAIMS,
     ),
     (

@@ -397,7 +397,10 @@ fn what_the_server_said_is_shown_without_what_is_not_read() {
         .get("/api/v1/pods", Answer::json(&list("PodList")));
     let (_server, _folder, kubeconfig) = serve(routes);
     let table = explain(&kubeconfig, &["--show-raw"]);
-    let (_, raw) = table.stdout.split_once("\nRaw:\n").unwrap_or_else(|| panic!("{table:?}"));
+    let (_, raw) = table
+        .stdout
+        .split_once("\nRaw:\n")
+        .unwrap_or_else(|| panic!("{table:?}"));
     assert!(raw.contains("schedulerName: default-scheduler"), "{raw}");
     let json = explain(&kubeconfig, &["--show-raw", "-o", "json"]);
     assert_eq!(answer(&json)["raw"][0]["metadata"]["uid"], "u-1");

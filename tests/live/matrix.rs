@@ -33,6 +33,38 @@ const USERS: &[(&str, &[&str])] = &[
 
 const ROWS: &[Row] = &[
     (
+        "prebind-wait",
+        "preparing-after-failure",
+        "without-claims",
+        "Unknown",
+        "claims-not-observed",
+        "Inferred",
+    ),
+    (
+        "prebind-wait",
+        "preparing-after-failure",
+        "without-events",
+        "WaitingForBinding",
+        "volume-binding",
+        "Inferred",
+    ),
+    (
+        "prebind-wait",
+        "preparing-after-failure",
+        "without-lists-of-pods",
+        "WaitingForBinding",
+        "volume-binding",
+        "Inferred",
+    ),
+    (
+        "prebind-wait",
+        "preparing-after-failure",
+        "without-nodes",
+        "WaitingForBinding",
+        "volume-binding",
+        "Inferred",
+    ),
+    (
         "preemption-with-grace",
         "waiting",
         "without-claims",

@@ -7,6 +7,7 @@ mod blocked_by_reservation;
 mod bound_unnominated;
 mod bound_unseen;
 mod bypassed;
+mod claims_not_observed;
 mod cleared;
 mod deleted;
 mod expired;
@@ -64,6 +65,7 @@ const RULES: &[Rule] = &[
     Rule::new("expired", expired::judge),
     // The field stands.
     Rule::new("node_unusable", node_unusable::judge),
+    Rule::new("claims_not_observed", claims_not_observed::judge),
     Rule::new("waiting_for_victims", waiting_for_victims::judge),
     Rule::new("prebind_timeout", prebind_timeout::judge),
     Rule::new("waiting_for_binding", waiting_for_binding::judge),
