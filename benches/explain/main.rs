@@ -103,19 +103,7 @@ fn bench(quick: bool) -> Result<()> {
     for &pods in sizes {
         runtime.block_on(stage.grow(pods))?;
         eprintln!("{pods} Pods after {:?}", begun.elapsed());
-        for kind in Kind::ALL {
-            let (ours, theirs) = stage.tools(kind);
-            all.push(compare(
-                &stage,
-                pods,
-                0,
-                kind.title(),
-                &ours,
-                Some(&theirs),
-                pairs,
-            )?);
-            eprintln!("{}", report::line(&all[all.len() - 1]));
-        }
+        each_kind(&stage, pods, 0, pairs, &mut all)?;
         let (ours, theirs) = stage.lists();
         let theirs = Some(&theirs).filter(|_| pods <= COMPARED_LIST);
         let what = "all Pods";
@@ -133,19 +121,7 @@ fn bench(quick: bool) -> Result<()> {
     let most = *sizes.last().ok_or("no sizes")?;
     runtime.block_on(stage.tell(most))?;
     eprintln!("{most} events after {:?}", begun.elapsed());
-    for kind in Kind::ALL {
-        let (ours, theirs) = stage.tools(kind);
-        all.push(compare(
-            &stage,
-            most,
-            most,
-            kind.title(),
-            &ours,
-            Some(&theirs),
-            pairs,
-        )?);
-        eprintln!("{}", report::line(&all[all.len() - 1]));
-    }
+    each_kind(&stage, most, most, pairs, &mut all)?;
     let document = report::document(&all, cluster.version(), begun.elapsed());
     if quick {
         println!("{document}");
@@ -156,6 +132,31 @@ fn bench(quick: bool) -> Result<()> {
     let readme = root.join("README.md");
     let text = std::fs::read_to_string(&readme)?;
     std::fs::write(&readme, report::into_readme(&text, &all)?)?;
+    Ok(())
+}
+
+/// Compares `explain` and `describe` of each kind of Pod.
+fn each_kind(
+    stage: &Stage<'_>,
+    pods: usize,
+    events: usize,
+    pairs: usize,
+    all: &mut Vec<Compared>,
+) -> Result<()> {
+    for kind in Kind::ALL {
+        let (ours, theirs) = stage.tools(kind);
+        let compared = compare(
+            stage,
+            pods,
+            events,
+            kind.title(),
+            &ours,
+            Some(&theirs),
+            pairs,
+        )?;
+        eprintln!("{}", report::line(&compared));
+        all.push(compared);
+    }
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 //! The log proves the user; it knows only what its level and its rotation kept. What it does not tell, the objects may.
 
 use super::nominations;
-use super::story::Story;
+use super::story::{Story, write_evidence};
 use crate::answer::nomination_explanation::{Ended, Evidence, Nomination, NominationKind, Writer};
 use crate::model::world::Sourced;
 use crate::model::write::{Action, After, Asked, Write};
@@ -53,11 +53,7 @@ pub(super) fn of(story: &Story<'_>) -> Option<Account> {
                 bound = true;
                 let node = node.as_ref().or(pod.node.as_ref());
                 if let Some(mut bound) = current.take() {
-                    let how = if node == bound.node.as_ref() {
-                        Ended::BoundHere
-                    } else {
-                        Ended::BoundElsewhere
-                    };
+                    let how = Ended::by_binding(bound.node.as_ref(), node);
                     end(&mut bound, write, how);
                     account.nominations.push(bound);
                 }
@@ -95,10 +91,10 @@ pub(super) fn of(story: &Story<'_>) -> Option<Account> {
             continue;
         }
         if let Some(mut ended) = current.take() {
-            let how = match (&after, &pod.decision) {
-                (Some(_), _) => Ended::Replaced,
-                (None, Some(_)) if is_withdrawn(&ended) => Ended::Withdrawn,
-                (None, _) => Ended::Cleared,
+            let how = match &after {
+                Some(_) => Ended::Replaced,
+                None if is_withdrawn(&ended) => Ended::Withdrawn,
+                None => Ended::Cleared,
             };
             end(&mut ended, write, how);
             account.nominations.push(ended);
@@ -126,11 +122,7 @@ pub(super) fn of(story: &Story<'_>) -> Option<Account> {
     if let Some(mut open) = current {
         match (&pod.node, &pod.nominated_node) {
             (Some(node), _) => {
-                open.ended = Some(if open.node.as_ref() == Some(node) {
-                    Ended::BoundHere
-                } else {
-                    Ended::BoundElsewhere
-                });
+                open.ended = Some(Ended::by_binding(open.node.as_ref(), Some(node)));
                 open.until = story.binding.as_ref().and_then(|binding| binding.at);
             }
             (None, stands) if is_newer && *stands != open.node => {
@@ -209,14 +201,6 @@ fn is_withdrawn(nomination: &Nomination) -> bool {
 
 /// What a line of the log states, with the user that the server authenticated.
 fn evidence(write: &Sourced<Write>, what: &str) -> Evidence {
-    let value = &write.value;
-    Evidence {
-        source: write.source.clone(),
-        at: value.at,
-        text: format!(
-            "audit log: user {} {what} (agent {:?})",
-            value.actor(),
-            value.manager()
-        ),
-    }
+    let agent = write.value.manager();
+    write_evidence(write, &format!("{what} (agent {agent:?})"))
 }

@@ -288,13 +288,10 @@ fn end(story: &Story<'_>, last: &mut Nomination, stood_at_binding: bool) {
     }
     last.until = binding.at;
     last.ended_by.clone_from(&binding.by);
-    last.ended = last.node.as_ref().map(|node| {
-        if *node == binding.node {
-            Ended::BoundHere
-        } else {
-            Ended::BoundElsewhere
-        }
-    });
+    last.ended = last
+        .node
+        .as_ref()
+        .map(|node| Ended::by_binding(Some(node), Some(&binding.node)));
 }
 
 /// Reads the annotation; one that is not a decision is no decision.

@@ -363,6 +363,15 @@ impl<'w> Story<'w> {
     }
 }
 
+/// What a line of an audit log states, with its own source and time.
+pub(super) fn write_evidence(write: &Sourced<Write>, what: &str) -> Evidence {
+    Evidence {
+        source: write.source.clone(),
+        at: write.value.at,
+        text: format!("audit log: user {} {what}", write.value.actor()),
+    }
+}
+
 /// Why a server leaves no trace of a nomination on a bound Pod, if it does not.
 ///
 /// The gate as it was observed wins over what the version has by default (on from 1.35).

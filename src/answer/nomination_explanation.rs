@@ -164,6 +164,17 @@ pub(crate) enum Ended {
     Deleted,
 }
 
+impl Ended {
+    /// How a nomination that stood ended with a binding.
+    pub(crate) fn by_binding(nominated: Option<&String>, bound: Option<&String>) -> Self {
+        if nominated == bound {
+            Self::BoundHere
+        } else {
+            Self::BoundElsewhere
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Nomination {

@@ -279,14 +279,10 @@ impl Live {
         let mut renewed = false;
         let exchange = async {
             loop {
-                let access = self.access.lock().await.clone();
-                let (status, headers, bytes) =
-                    self.exchange(&access.client, &request, &answered).await?;
-                if status == StatusCode::UNAUTHORIZED && access.is_renewable && !renewed {
-                    renewed = true;
-                    self.renew(access.renewals).await?;
-                    continue;
-                }
+                let response = self.begin(&request, &answered, &mut renewed).await?;
+                let (parts, body) = response.into_parts();
+                let bytes = self.whole(body).await?;
+                let (status, headers) = (parts.status, parts.headers);
                 tried += 1;
                 if status.is_success() {
                     let clock = clock(&headers);
@@ -309,22 +305,13 @@ impl Live {
         tracing::debug!(path = %request.uri(), "WATCH");
         let answered = Cell::new(false);
         let exchange = async {
-            let mut renewed = false;
-            loop {
-                let access = self.access.lock().await.clone();
-                let response = self.begin(&access.client, &request, &answered).await?;
-                let (parts, body) = response.into_parts();
-                if parts.status.is_success() {
-                    return Ok(body);
-                }
-                if parts.status == StatusCode::UNAUTHORIZED && access.is_renewable && !renewed {
-                    renewed = true;
-                    self.renew(access.renewals).await?;
-                    continue;
-                }
-                let bytes = self.whole(body).await?;
-                return Err(refusal(parts.status, &parts.headers, &bytes));
+            let response = self.begin(&request, &answered, &mut false).await?;
+            let (parts, body) = response.into_parts();
+            if parts.status.is_success() {
+                return Ok(body);
             }
+            let bytes = self.whole(body).await?;
+            Err(refusal(parts.status, &parts.headers, &bytes))
         };
         self.in_time(exchange, &answered).await
     }
@@ -364,35 +351,30 @@ impl Live {
         Ok(())
     }
 
-    /// Sends once and reads the whole answer, within bounds.
-    async fn exchange(
-        &self,
-        client: &Client,
-        request: &Request<Vec<u8>>,
-        answered: &Cell<bool>,
-    ) -> Result<(StatusCode, HeaderMap, Vec<u8>), Failure> {
-        let response = self.begin(client, request, answered).await?;
-        let (parts, body) = response.into_parts();
-        let bytes = self.whole(body).await?;
-        Ok((parts.status, parts.headers, bytes))
-    }
-
-    /// Sends once; the answer has begun.
+    /// Sends until the answer has begun: once, or again with new credentials where these were renewed for no request before.
     async fn begin(
         &self,
-        client: &Client,
         request: &Request<Vec<u8>>,
         answered: &Cell<bool>,
+        renewed: &mut bool,
     ) -> Result<Response<Body>, Failure> {
-        let (parts, body) = request.clone().into_parts();
-        let request = Request::from_parts(parts, Body::from(body));
-        answered.set(false);
-        let response = client
-            .send(request)
-            .await
-            .map_err(|error| self.peer.unreachable(&error))?;
-        answered.set(true);
-        Ok(response)
+        loop {
+            let access = self.access.lock().await.clone();
+            let (parts, body) = request.clone().into_parts();
+            answered.set(false);
+            let response = access
+                .client
+                .send(Request::from_parts(parts, Body::from(body)))
+                .await
+                .map_err(|error| self.peer.unreachable(&error))?;
+            answered.set(true);
+            let is_refused = response.status() == StatusCode::UNAUTHORIZED;
+            if !(is_refused && access.is_renewable && !*renewed) {
+                return Ok(response);
+            }
+            *renewed = true;
+            self.renew(access.renewals).await?;
+        }
     }
 
     /// Reads a whole answer, within bounds.

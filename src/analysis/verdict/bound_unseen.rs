@@ -1,6 +1,7 @@
 //! An audit log tells of a binding, and neither it nor an object says to which node: its level keeps no bodies.
 
 use super::Story;
+use crate::analysis::story::write_evidence;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 use crate::model::write::Action;
 
@@ -12,19 +13,13 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let bound = writes.into_iter().rfind(|write| {
         write.value.is_accepted() && matches!(write.value.action, Action::Bind { .. })
     })?;
-    let user = bound.value.actor();
-    let mut evidence = story.evidence(
-        bound.value.at,
-        format!("audit log: user {user} bound it; the node was not logged"),
-    );
-    evidence.source.clone_from(&bound.source);
     Some(Verdict {
         kind: VerdictKind::Unknown,
         cause: Some("node-not-recorded"),
         certainty: Certainty::Inferred,
         overdue: false,
         summary: "It was bound; to which node, and whether it was nominated there, the log does not tell.".to_owned(),
-        evidence: vec![evidence],
+        evidence: vec![write_evidence(bound, "bound it; the node was not logged")],
         advice: vec!["a log of level Request or RequestResponse for pods/status and pods/binding tells".to_owned()],
     })
 }

@@ -4,6 +4,7 @@
 
 use super::Story;
 use crate::analysis::explain::EVENTS_ARE_KEPT;
+use crate::analysis::story::write_evidence;
 use crate::answer::nomination_explanation::{Certainty, Verdict, VerdictKind};
 use crate::model::pod::OwnedField;
 use crate::model::want::Want;
@@ -62,7 +63,6 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     })
 }
 
-/// Without managedFields: no event says that it was assigned, though events go back to its creation.
 /// The audit log has the creation: what its creator wrote, and who that is.
 fn by_the_log(story: &Story<'_>) -> Option<Verdict> {
     let writes = story.index.writes(story.pod);
@@ -73,11 +73,6 @@ fn by_the_log(story: &Story<'_>) -> Option<Verdict> {
             _ => None,
         })?;
     let user = write.value.actor();
-    let mut evidence = story.evidence(
-        write.value.at,
-        format!("audit log: user {user} created it with spec.nodeName {node}"),
-    );
-    evidence.source.clone_from(&write.source);
     Some(Verdict {
         kind: VerdictKind::Bypassed,
         cause: None,
@@ -86,11 +81,15 @@ fn by_the_log(story: &Story<'_>) -> Option<Verdict> {
         summary: format!(
             "spec.nodeName was set to {node} without a scheduler, by the user {user}."
         ),
-        evidence: vec![evidence],
+        evidence: vec![write_evidence(
+            write,
+            &format!("created it with spec.nodeName {node}"),
+        )],
         advice: vec![ADVICE.to_owned()],
     })
 }
 
+/// Without managedFields: no event says that it was assigned, though events go back to its creation.
 fn by_silence(story: &Story<'_>) -> Option<Verdict> {
     let binding = story.binding.as_ref()?;
     let about = Want::events_about(story.pod);

@@ -6,7 +6,7 @@ use std::io::{self, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::account::Account;
+use super::budget::Budget;
 use super::tree::Tree;
 use super::tree::tar::{self, Opener, ReadSeek, Tar};
 use super::tree::zip::{self, Zip};
@@ -84,10 +84,10 @@ impl Format {
 
 /// Which archive the bytes are, if they are one.
 pub(super) fn format(bytes: impl Read) -> Option<Format> {
-    let account = Account::default();
+    let budget = Budget::default();
     let mut head = Vec::new();
     // Whatever is cut off or damaged there: what came before may still be an archive.
-    let plain: io::Result<Box<dyn Read + '_>> = compression::plain(bytes, &account);
+    let plain: io::Result<Box<dyn Read + '_>> = compression::plain(bytes, &budget);
     plain
         .ok()?
         .take(HEADER)

@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
-use super::account::Account;
+use super::budget::Budget;
 
 const BUFFER: usize = 64 << 10;
 
@@ -44,12 +44,9 @@ const COMPRESSIONS: &[Compression] = &[
     },
 ];
 
-/// The plain bytes of a stream that may be compressed once, as far as the account allows.
-pub(super) fn plain<'r>(
-    reader: impl Read + 'r,
-    account: &Account,
-) -> io::Result<Box<dyn Read + 'r>> {
-    let mut packed = account.packed(reader);
+/// The plain bytes of a stream that may be compressed once, as far as the budget allows.
+pub(super) fn plain<'r>(reader: impl Read + 'r, budget: &Budget) -> io::Result<Box<dyn Read + 'r>> {
+    let mut packed = budget.packed(reader);
     let mut head = Vec::new();
     packed.by_ref().take(LONGEST).read_to_end(&mut head)?;
     let compression = COMPRESSIONS
@@ -57,10 +54,10 @@ pub(super) fn plain<'r>(
         .find(|compression| head.starts_with(compression.magic));
     let whole = Cursor::new(head).chain(packed);
     Ok(match compression {
-        None => Box::new(account.plain(whole)),
+        None => Box::new(budget.plain(whole)),
         Some(compression) => {
             let buffered = Box::new(BufReader::with_capacity(BUFFER, whole));
-            Box::new(account.plain((compression.open)(buffered)?))
+            Box::new(budget.plain((compression.open)(buffered)?))
         }
     })
 }

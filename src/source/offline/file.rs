@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::extent::Extent;
 use super::{Collected, OfflineError, input};
 use crate::source::audit::Focus;
 
@@ -22,20 +21,5 @@ pub(super) fn read(
         path: path.to_owned(),
         source,
     })?;
-    let mut collected = Collected::new(path);
-    let subject = path.display().to_string();
-    match input::take(
-        &mut collected,
-        &subject,
-        path,
-        &mut file,
-        focus,
-        &Extent::Unsaid,
-    )? {
-        None => Ok(collected),
-        Some(fault) => Err(OfflineError::Foreign {
-            path: path.to_owned(),
-            fault,
-        }),
-    }
+    input::alone(path, &path.display().to_string(), &mut file, focus)
 }

@@ -5,7 +5,7 @@
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
-use super::account::Account;
+use super::budget::Budget;
 use super::extent::Extent;
 use super::{Collected, OfflineError, compression, document, printed_dump};
 use crate::model::coverage::State;
@@ -21,6 +21,30 @@ const BUFFER: usize = 1 << 20;
 /// Objects that are read whole: more than any dump that was seen; a bound against a device or an endless pipe.
 const MAX_BYTES: usize = 4 << 30;
 
+/// Reads an origin that is these bytes alone.
+pub(super) fn alone(
+    path: &Path,
+    subject: &str,
+    reader: &mut dyn Read,
+    focus: &Focus,
+) -> Result<Collected, OfflineError> {
+    let mut collected = Collected::new(path);
+    match take(
+        &mut collected,
+        subject,
+        path,
+        reader,
+        focus,
+        &Extent::Unsaid,
+    )? {
+        None => Ok(collected),
+        Some(fault) => Err(OfflineError::Foreign {
+            path: path.to_owned(),
+            fault,
+        }),
+    }
+}
+
 /// Takes what the bytes hold into an origin. Returns the fault of bytes that hold nothing of Kubernetes.
 pub(super) fn take(
     collected: &mut Collected,
@@ -34,12 +58,12 @@ pub(super) fn take(
         path: path.to_owned(),
         source,
     };
-    let account = Account::default();
-    let mut plain = compression::plain(reader, &account).map_err(fail)?;
+    let budget = Budget::default();
+    let mut plain = compression::plain(reader, &budget).map_err(fail)?;
     let (head, mut reader) = peek(&mut plain).map_err(fail)?;
     if let Some(layout) = audit::recognises(&head) {
         collected.take_log(subject, audit::read(&mut reader, layout, focus));
-        if let Some(fault) = account.fault() {
+        if let Some(fault) = budget.fault() {
             collected.missing(subject, &fault);
         }
         return Ok(None);
@@ -49,7 +73,7 @@ pub(super) fn take(
         return Ok(Some(fault.to_owned()));
     }
     let documents = printed_dump::read(&mut reader, MAX_BYTES).map_err(fail)?;
-    if let Some(fault) = account.fault().filter(|_| account.is_spent()) {
+    if let Some(fault) = budget.fault().filter(|_| budget.is_spent()) {
         // Nobody means that; its beginning is not worth the time.
         return Ok(Some(fault));
     }
@@ -60,7 +84,7 @@ pub(super) fn take(
         )));
     }
     let mut reading = document::read(&documents.bytes);
-    reading.faults.extend(account.fault());
+    reading.faults.extend(budget.fault());
     reading.faults.extend(documents.fault);
     if reading.is_foreign() {
         return Ok(Some(reading.faults.join("; ")));

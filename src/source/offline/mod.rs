@@ -5,8 +5,8 @@
 //! Nothing is written, unpacked, followed out of the folder, or trusted.
 #![expect(clippy::disallowed_methods, reason = "origins read files")]
 
-mod account;
 mod archive;
+mod budget;
 mod bundle;
 mod completeness;
 mod compression;
@@ -432,7 +432,7 @@ mod tests {
 
     /// Files that are no origin.
     const PARTS: &[&str] = &[
-        "account",
+        "budget",
         "completeness",
         "compression",
         "extent",

@@ -3,7 +3,6 @@
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 
-use super::extent::Extent;
 use super::{Collected, OfflineError, archive, bundle, input};
 use crate::source::audit::Focus;
 
@@ -43,20 +42,6 @@ pub(super) fn read(
         }
         return archive::read_from_memory(format, bytes, path, focus);
     }
-    let mut collected = Collected::new(path);
     let mut whole = Cursor::new(bytes).chain(stdin);
-    match input::take(
-        &mut collected,
-        "standard input",
-        path,
-        &mut whole,
-        focus,
-        &Extent::Unsaid,
-    )? {
-        None => Ok(collected),
-        Some(fault) => Err(OfflineError::Foreign {
-            path: path.to_owned(),
-            fault,
-        }),
-    }
+    input::alone(path, "standard input", &mut whole, focus)
 }

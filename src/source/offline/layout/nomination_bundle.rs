@@ -1,12 +1,12 @@
 //! The project's own bundle: `manifest.json` of the kind `NominationBundle`, with objects beside it.
 //!
-//! Only the manifest tells it; what it says of its lists is not read yet, so that they are the whole of nothing.
+//! As it was written `offline::bundle` reads it, with what each read answered. This is one that somebody packed anew, with other files or
+//! by another tool: its objects are used, and its lists are the whole of nothing.
 
 use serde::Deserialize;
 
 use super::{Extent, Layout, Proof, Role, folders_of};
-
-const MANIFEST: &str = "manifest.json";
+use crate::source::bundle::{KIND, MANIFEST};
 
 pub(super) const LAYOUT: Layout = Layout {
     name: "nomination_bundle",
@@ -21,8 +21,7 @@ pub(super) const LAYOUT: Layout = Layout {
     proof: Some(Proof {
         file: MANIFEST,
         holds: |content| {
-            serde_json::from_slice::<Manifest>(content)
-                .is_ok_and(|manifest| manifest.kind == "NominationBundle")
+            serde_json::from_slice::<Manifest>(content).is_ok_and(|manifest| manifest.kind == KIND)
         },
     }),
     role: |name| (name != MANIFEST).then_some(Role::Objects(Extent::Unsaid)),

@@ -81,6 +81,21 @@ impl Listing {
         true
     }
 
+    /// Takes an entry in that is to be handed out if it is wanted. Returns whether more may follow, and its name if it is.
+    ///
+    /// It counts as the list did, so that a walk ends where the list ended.
+    fn pick(
+        &mut self,
+        name: &[u8],
+        is_plain: bool,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> (bool, Option<String>) {
+        let goes_on = self.add(name, is_plain);
+        let name = normal(name).ok();
+        let picked = name.filter(|name| goes_on && is_plain && wanted(name));
+        (goes_on, picked)
+    }
+
     fn refuse(&mut self, reason: &str, name: &[u8]) {
         let name = String::from_utf8_lossy(name).chars().take(200).collect();
         self.refused

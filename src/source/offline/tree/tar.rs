@@ -3,7 +3,7 @@
 use std::io::{self, Read, Seek};
 
 use super::{Each, Listing, Tree, normal};
-use crate::source::offline::account::Account;
+use crate::source::offline::budget::Budget;
 use crate::source::offline::{OfflineError, compression};
 
 /// Bytes of a header, and of the block that an entry is filled up to.
@@ -49,10 +49,10 @@ type Entry<'e> = dyn FnMut(&[u8], bool, u64, &mut dyn Read) -> bool + 'e;
 impl Tar {
     /// Walks over all entries that are no folders. Returns why it ended early.
     fn walk(&self, each: &mut Entry<'_>) -> Result<Option<String>, OfflineError> {
-        let account = Account::default();
+        let budget = Budget::default();
         let stream = (self.0)()?;
-        // The account ends a stream that fails, so that the rest is an empty archive and no error.
-        let Ok(plain) = compression::plain(stream, &account) else {
+        // The budget ends a stream that fails, so that the rest is an empty archive and no error.
+        let Ok(plain) = compression::plain(stream, &budget) else {
             return Ok(Some("it cannot be read".to_owned()));
         };
         let mut archive = ::tar::Archive::new(plain);
@@ -62,11 +62,11 @@ impl Tar {
         };
         let mut count = 0_usize;
         loop {
-            let mut entry = match account.header(|| entries.next()) {
+            let mut entry = match budget.header(|| entries.next()) {
                 None => break,
                 Some(Ok(entry)) => entry,
                 Some(Err(error)) => {
-                    let fault = account.fault().unwrap_or_else(|| error.to_string());
+                    let fault = budget.fault().unwrap_or_else(|| error.to_string());
                     return Ok(Some(format!("after {count} entries: {fault}")));
                 }
             };
@@ -83,10 +83,10 @@ impl Tar {
             }
         }
         let cut = || {
-            let ended = account.ends_with_zeros(BLOCK as u64) || account.is_untouched();
+            let ended = budget.ends_with_zeros(BLOCK as u64) || budget.is_untouched();
             (!ended).then(|| "it has no end mark".to_owned())
         };
-        let fault = account.fault().or_else(cut);
+        let fault = budget.fault().or_else(cut);
         Ok(fault.map(|fault| format!("after {count} entries: {fault}")))
     }
 }
@@ -115,13 +115,10 @@ impl Tree for Tar {
         wanted: &dyn Fn(&str) -> bool,
         each: &mut Each<'_>,
     ) -> Result<Option<String>, OfflineError> {
-        // Counts as the list did, so that it ends where the list ended.
         let mut seen = Listing::default();
         self.walk(&mut |name, is_plain, _, bytes| {
-            let goes_on = seen.add(name, is_plain);
-            if let (true, true, Ok(name)) = (goes_on, is_plain, normal(name))
-                && wanted(&name)
-            {
+            let (goes_on, picked) = seen.pick(name, is_plain, wanted);
+            if let Some(name) = picked {
                 each(&name, Ok(bytes));
             }
             goes_on

@@ -5,9 +5,9 @@ use std::io::{self, BufReader, Read};
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ZipArchive};
 
 use super::tar::Opener;
-use super::{Each, Listing, Tree, normal};
+use super::{Each, Listing, Tree};
 use crate::source::offline::OfflineError;
-use crate::source::offline::account::Account;
+use crate::source::offline::budget::Budget;
 
 /// How a zip begins: with an entry, or with the end of an empty table.
 const MAGICS: &[&[u8]] = &[b"PK\x03\x04", b"PK\x05\x06"];
@@ -70,8 +70,8 @@ impl Zip {
                     Ok(found) => found,
                     Err(error) => return reading(Err(io::Error::other(error.to_string()))),
                 };
-                let account = Account::default();
-                let packed = account.packed(found.reader());
+                let budget = Budget::default();
+                let packed = budget.packed(found.reader());
                 let inflated: Box<dyn Read + '_> = if method == CompressionMethod::STORE {
                     Box::new(packed)
                 } else {
@@ -80,11 +80,11 @@ impl Zip {
                 };
                 // A part of an entry whose checksum is wrong is no truth.
                 let mut failing = Failing {
-                    reader: account.plain(found.verifying_reader(inflated)),
-                    account: account.clone(),
+                    reader: budget.plain(found.verifying_reader(inflated)),
+                    budget: budget.clone(),
                 };
                 reading(Ok(&mut failing));
-                bombs += usize::from(account.fault().is_some());
+                bombs += usize::from(budget.fault().is_some());
             };
             let is_plain = mode == 0 || mode == 0o100_000;
             if !each(path.as_bytes(), is_plain, fault, &mut open) {
@@ -103,13 +103,13 @@ impl Zip {
 /// Tells of a fault as an error again: of one entry nothing is left to use.
 struct Failing<R> {
     reader: R,
-    account: Account,
+    budget: Budget,
 }
 
 impl<R: Read> Read for Failing<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(buffer)?;
-        match self.account.fault() {
+        match self.budget.fault() {
             Some(fault) if count == 0 => Err(io::Error::other(fault)),
             _ => Ok(count),
         }
@@ -140,10 +140,8 @@ impl Tree for Zip {
             if fault.is_some() {
                 return true;
             }
-            let goes_on = seen.add(name, is_plain);
-            if let (true, true, Ok(name)) = (goes_on, is_plain, normal(name))
-                && wanted(&name)
-            {
+            let (goes_on, picked) = seen.pick(name, is_plain, wanted);
+            if let Some(name) = picked {
                 open(&mut |bytes| each(&name, bytes));
             }
             goes_on

@@ -201,18 +201,27 @@ impl<'a> Stage<'a> {
         if !is_new {
             return Ok(());
         }
-        // Admission learns of it a moment later, and nothing that can be watched says so: it is asked.
+        // Admission learns of it a moment later.
         let mut spec = wanting(1);
         spec["priorityClassName"] = json!(name);
         let probe = json!({"metadata": {"name": "probe"}, "spec": spec});
         let path = format!("{}?dryRun=All", self.pods());
+        let why = format!("no Pod may have the class {name}");
+        self.until(&why, async || {
+            self.author.create(&path, &probe).await.is_ok()
+        })
+        .await
+    }
+
+    /// Asks until the answer is yes, where nothing that can be watched says when.
+    async fn until(&self, why_not: &str, ask: impl AsyncFn() -> bool) -> Result<(), ScenarioError> {
         let asking = async {
-            while self.author.create(&path, &probe).await.is_err() {
+            while !ask().await {
                 tokio::task::yield_now().await;
             }
         };
-        let known = tokio::time::timeout(CEILING, asking).await;
-        known.map_err(|_| ScenarioError::Unexpected(format!("no Pod may have the class {name}")))
+        let answered = tokio::time::timeout(CEILING, asking).await;
+        answered.map_err(|_| ScenarioError::Unexpected(why_not.to_owned()))
     }
 
     /// Makes a Pod of a specification.
@@ -291,7 +300,7 @@ impl<'a> Stage<'a> {
         self.refuses_bindings().await
     }
 
-    /// Waits until the server heeds a new policy: nothing that can be watched says so, so it is asked.
+    /// Waits until the server heeds a new policy.
     async fn refuses_bindings(&self) -> Result<(), ScenarioError> {
         let mut spec = wanting(100);
         spec["schedulerName"] = json!("nobody-serves-this");
@@ -301,13 +310,10 @@ impl<'a> Stage<'a> {
             "target": {"kind": "Node", "name": "n1"},
         });
         let path = format!("{}/probe/binding?dryRun=All", self.pods());
-        let asking = async {
-            while self.author.create(&path, &binding).await.is_ok() {
-                tokio::task::yield_now().await;
-            }
-        };
-        let refused = tokio::time::timeout(CEILING, asking).await;
-        refused.map_err(|_| ScenarioError::Unexpected("the policy is not heeded".to_owned()))
+        self.until("the policy is not heeded", async || {
+            self.author.create(&path, &binding).await.is_err()
+        })
+        .await
     }
 
     /// Binds a Pod to a node as a scheduler would, by somebody who is none.

@@ -1,6 +1,6 @@
 //! What a compressed stream or an archive may cost, so that a small file cannot ask for a large memory or a long time.
 //!
-//! A stream that breaks or spends its budget ends there, and the account says why: what came before is used.
+//! A stream that breaks or spends its budget ends there, and the budget says why: what came before is used.
 //! It must not know what the bytes are.
 
 use std::cell::{Cell, RefCell};
@@ -22,9 +22,9 @@ const HEADER: u64 = 1 << 20;
 /// Zeros that are counted at the end of what was read at once: a tar's end mark.
 const MARK: usize = 1024;
 
-/// What came through a stream, and why it ended early if it did. Copies are the same account.
+/// What came through a stream, and why it ended early if it did. Copies are the same budget.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Account(Rc<Entries>);
+pub(super) struct Budget(Rc<Entries>);
 
 #[derive(Debug, Default)]
 struct Entries {
@@ -38,7 +38,7 @@ struct Entries {
     spent: Cell<bool>,
 }
 
-impl Account {
+impl Budget {
     /// Why the stream ended early.
     pub(super) fn fault(&self) -> Option<String> {
         self.0.fault.borrow().clone()
@@ -81,14 +81,14 @@ impl Account {
     pub(super) fn packed<R: Read>(&self, inner: R) -> Packed<R> {
         Packed {
             inner,
-            account: self.clone(),
+            budget: self.clone(),
         }
     }
 
     pub(super) fn plain<R: Read>(&self, inner: R) -> Plain<R> {
         Plain {
             inner,
-            account: self.clone(),
+            budget: self.clone(),
         }
     }
 
@@ -118,13 +118,13 @@ impl Account {
 /// The side that is stored.
 pub(super) struct Packed<R> {
     inner: R,
-    account: Account,
+    budget: Budget,
 }
 
 impl<R: Read> Read for Packed<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        let packed = &self.account.0.packed;
+        let packed = &self.budget.0.packed;
         packed.set(packed.get().saturating_add(count as u64));
         Ok(count)
     }
@@ -133,23 +133,23 @@ impl<R: Read> Read for Packed<R> {
 /// The side that is read. It never fails: it ends.
 pub(super) struct Plain<R> {
     inner: R,
-    account: Account,
+    budget: Budget,
 }
 
 impl<R: Read> Read for Plain<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.account.0.fault.borrow().is_some() {
+        if self.budget.0.fault.borrow().is_some() {
             return Ok(0);
         }
         loop {
             match self.inner.read(buffer) {
                 Ok(count) => {
-                    self.account.add(buffer.get(..count).unwrap_or_default());
+                    self.budget.add(buffer.get(..count).unwrap_or_default());
                     return Ok(count);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    self.account.end(error.to_string());
+                    self.budget.end(error.to_string());
                     return Ok(0);
                 }
             }
@@ -162,15 +162,15 @@ mod tests {
     use super::*;
 
     fn read(packed: u64, plain: u64) -> (u64, Option<String>) {
-        let account = Account::default();
+        let budget = Budget::default();
         io::copy(
-            &mut account.packed(io::repeat(1).take(packed)),
+            &mut budget.packed(io::repeat(1).take(packed)),
             &mut io::sink(),
         )
         .expect("memory can be read");
-        let mut reader = account.plain(io::repeat(0).take(plain));
+        let mut reader = budget.plain(io::repeat(0).take(plain));
         let count = io::copy(&mut reader, &mut io::sink()).expect("it never fails");
-        (count, account.fault())
+        (count, budget.fault())
     }
 
     #[test]
@@ -187,10 +187,10 @@ mod tests {
 
     #[test]
     fn a_header_has_a_budget_of_its_own() {
-        let account = Account::default();
-        let mut reader = account.plain(io::repeat(b'a').take(8 << 20));
-        let count = account.header(|| io::copy(&mut reader, &mut io::sink()));
+        let budget = Budget::default();
+        let mut reader = budget.plain(io::repeat(b'a').take(8 << 20));
+        let count = budget.header(|| io::copy(&mut reader, &mut io::sink()));
         assert!(count.expect("it never fails") < 2 << 20);
-        assert!(account.fault().is_some());
+        assert!(budget.fault().is_some());
     }
 }
