@@ -27,7 +27,9 @@ pub fn audit_file(bytes: &[u8]) {
     };
     let read = offline::open(&place, &mut Cursor::new(bytes), &focus);
     if let Ok(mut collected) = read {
-        collected.pour_into(&mut crate::model::world::World::default());
+        let mut world = crate::model::world::World::default();
+        collected.pour_into(&mut world);
+        world.settle();
     }
 }
 

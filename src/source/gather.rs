@@ -20,6 +20,7 @@ pub(crate) fn pour(world: &mut World, origins: &mut [Origin]) {
             collected.pour_into(world);
         }
     }
+    world.settle();
 }
 
 /// Reads into `world` until `wants` asks for nothing that was not asked before.

@@ -337,7 +337,6 @@ impl Collected {
         for fact in std::mem::take(&mut self.facts) {
             world.fold(fact);
         }
-        world.settle();
     }
 
     /// Says whether this origin could hold what is wanted: its facts are in the World already.
