@@ -9,13 +9,23 @@ use super::plugin::root;
 
 /// What each module of `src/` may name by `crate::`, beside itself.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("analysis", &["answer", "model", "registry"]),
+    ("analysis", &["answer", "catalogue", "model", "registry"]),
     ("answer", &["block", "model"]),
     ("block", &[]),
+    ("catalogue", &["model"]),
     (
         "cli",
         &[
-            "analysis", "answer", "block", "env", "error", "model", "render", "signal", "source",
+            "analysis",
+            "answer",
+            "block",
+            "catalogue",
+            "env",
+            "error",
+            "model",
+            "render",
+            "signal",
+            "source",
         ],
     ),
     ("env", &[]),
