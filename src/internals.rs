@@ -23,7 +23,7 @@ pub fn audit_file(bytes: &[u8]) {
     let focus = crate::source::audit::Focus::default();
     let place = Place {
         path: "-".into(),
-        component: None,
+        document: None,
     };
     let read = offline::open(&place, &mut Cursor::new(bytes), &focus);
     if let Ok(mut collected) = read {

@@ -44,6 +44,8 @@ mod plugin;
 mod proxies;
 #[path = "live/rows.rs"]
 mod rows;
+#[path = "live/skew.rs"]
+mod skew;
 #[path = "live/watch.rs"]
 mod watch;
 
@@ -106,6 +108,12 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", mixed::NAME);
         let (clusters, before, newest) = (Arc::clone(&clusters), before.clone(), newest.clone());
         let run = move || mixed::works(&clusters, &newest, &before);
+        add(name, Box::new(run));
+    }
+    if let [.., newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", skew::NAME);
+        let clusters = Arc::clone(&clusters);
+        let run = move || skew::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
     }
     if let Some(newest) = testkit::minors().pop() {

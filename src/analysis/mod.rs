@@ -6,6 +6,7 @@ pub(crate) mod access;
 mod account;
 mod deadline;
 pub(crate) mod explain;
+pub(crate) mod gates;
 mod index;
 pub(crate) mod message;
 mod nominations;

@@ -130,6 +130,7 @@ fn pod(name_of: &'static str, uid: &'static str) -> impl Strategy<Value = Pod> {
                 Vec::new()
             },
             group: None,
+            component: None,
             requests: crate::model::quantity::Resources::new(),
             tolerations: Vec::new(),
             claims: Vec::new(),
@@ -194,6 +195,9 @@ fn node() -> impl Strategy<Value = Node> {
         .prop_map(|(name, unschedulable, ready)| Node {
             name: name.to_owned(),
             created: Some(at(0)),
+            labels: std::collections::BTreeMap::new(),
+            kubelet_version: None,
+            kubelet_endpoint: None,
             unschedulable,
             taints: Vec::new(),
             allocatable: crate::model::quantity::Resources::new(),
@@ -265,7 +269,8 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
             | Content::Version(_)
             | Content::Workload(_)
             | Content::Write(_)
-            | Content::Gates(_) => false,
+            | Content::Statements(_)
+            | Content::Replicas(_) => false,
         };
         if !by_a_denied_read {
             world.fold(fact.clone());

@@ -13,6 +13,7 @@ use crate::answer::nomination_explanation::{
     SchedulerReport, Victim,
 };
 use crate::model::claim::Claim;
+use crate::model::component::ComponentKind;
 use crate::model::event::Event;
 use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName};
 use crate::model::version::Minor;
@@ -376,7 +377,7 @@ pub(super) fn write_evidence(write: &Sourced<Write>, what: &str) -> Evidence {
 ///
 /// The gate as it was observed wins over what the version has by default (on from 1.35).
 pub(super) fn traceless(world: &World) -> Option<String> {
-    match world.gate("kube-apiserver", CLEARS_WITH_THE_BINDING) {
+    match world.gate(ComponentKind::KubeApiserver, CLEARS_WITH_THE_BINDING) {
         Some(true) => None,
         Some(false) => Some(format!(
             "its gate {CLEARS_WITH_THE_BINDING} is off, as its metrics show"

@@ -3,10 +3,11 @@
 use jiff::Timestamp;
 
 use super::claim::Claim;
+use super::component::Statement;
 use super::event::Event;
-use super::gates::GateTable;
 use super::node::Node;
 use super::pod::Pod;
+use super::replica::Replica;
 use super::version::Minor;
 use super::workload::Workload;
 use super::write::Write;
@@ -23,7 +24,9 @@ pub(crate) enum Content {
     Version(Minor),
     Workload(Workload),
     Write(Box<Write>),
-    Gates(GateTable),
+    /// What a document says of components.
+    Statements(Vec<Statement>),
+    Replicas(Vec<Replica>),
 }
 
 /// A statement and where it was read.
@@ -40,7 +43,11 @@ impl Content {
         match self {
             Self::Pod(pod) | Self::Draft(pod) => pod.newest_observation(),
             Self::Node(node) => node.newest_observation.max(node.created),
-            Self::Claim(_) | Self::Version(_) | Self::Workload(_) | Self::Gates(_) => None,
+            Self::Claim(_)
+            | Self::Version(_)
+            | Self::Workload(_)
+            | Self::Replicas(_)
+            | Self::Statements(_) => None,
             Self::Write(write) => write.at,
             Self::Event(event) => event.last.max(event.first),
         }

@@ -4,13 +4,15 @@
 
 pub(crate) mod access;
 pub(crate) mod claim;
+pub(crate) mod component;
 pub(crate) mod coverage;
 pub(crate) mod event;
 pub(crate) mod fact;
-pub(crate) mod gates;
 pub(crate) mod node;
 pub(crate) mod pod;
 pub(crate) mod quantity;
+pub(crate) mod record;
+pub(crate) mod replica;
 pub(crate) mod selector;
 pub(crate) mod version;
 pub(crate) mod want;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use super::component::{ComponentKind, Told};
 use super::node::Taint;
 use super::quantity::Resources;
 
@@ -57,6 +58,8 @@ pub(crate) struct Pod {
     pub(crate) claims: Vec<String>,
     /// Name of the PodGroup (`spec.schedulingGroup`, 1.37 with GenericWorkload).
     pub(crate) group: Option<String>,
+    /// Where it runs a component of the cluster itself.
+    pub(crate) component: Option<Box<ComponentPod>>,
     pub(crate) phase: Option<String>,
     /// `status.reason`, e.g. `OutOfcpu` after a refusal by the kubelet.
     pub(crate) reason: Option<String>,
@@ -64,6 +67,14 @@ pub(crate) struct Pod {
     pub(crate) start: Option<Timestamp>,
     pub(crate) nominated_node: Option<String>,
     pub(crate) conditions: Vec<Condition>,
+}
+
+/// What a Pod tells of the component that it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ComponentPod {
+    pub(crate) kind: ComponentKind,
+    /// From its command line and the tag of its image.
+    pub(crate) told: Vec<Told>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 //! `wants` is pure and `gather` obeys it; `collect` and printed rights use the same words.
 
 use super::access::Right;
+use super::component::{ComponentKind, ComponentName, Document};
 use super::pod::{Pod, PodName, Uid};
 use super::selector::{FieldSelector, LabelSelector};
 use super::workload::WorkloadKind;
@@ -47,6 +48,56 @@ pub(crate) enum Want {
     PreemptedEvents,
     /// Any one event that this scheduler has written: whether it reports at all.
     AnyEventBy(String),
+    /// Every node.
+    Nodes,
+    /// The identity Leases of API servers.
+    ServerLeases,
+    /// The addresses of API servers (`kubernetes` in `default`).
+    ServerAddresses,
+    /// A `ConfigMap` of kubeadm's.
+    Configuration(PodName),
+    /// A document that a component serves.
+    Document {
+        component: ComponentName,
+        document: Document,
+        way: Way,
+    },
+}
+
+/// How a component is reached.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Way {
+    /// The connection to the API server itself, whichever replica answers.
+    Server,
+    /// The API server's proxy to the kubelet of a node.
+    NodeProxy,
+    /// Its own address, `https://HOST:PORT`.
+    Address(String),
+}
+
+/// What a document needs. Through the API server's proxy it is `nodes/proxy` whatever finer rights there are, and that is a right
+/// to run anything in every Pod of the node. At a kubelet's own address it is the part that the path belongs to (observed on
+/// 1.36.3 and 1.37.2: `/flagz` belongs to `nodes/configz`).
+fn document_right(component: &ComponentName, document: Document, way: &Way) -> Right {
+    let node = |resource| Right::get("", resource, None, &component.identity);
+    match (way, component.kind, document) {
+        (Way::NodeProxy, ..) => node("nodes/proxy"),
+        (Way::Address(_), ComponentKind::Kubelet, Document::Metrics) => node("nodes/metrics"),
+        (Way::Address(_), ComponentKind::Kubelet, Document::Statusz) => node("nodes/statusz"),
+        (Way::Address(_), ComponentKind::Kubelet, _) => node("nodes/configz"),
+        _ => Right::get("", path(document), None, ""),
+    }
+}
+
+/// Where a component serves a document.
+pub(crate) fn path(document: Document) -> &'static str {
+    match document {
+        Document::Configz => "/configz",
+        Document::Flagz => "/flagz",
+        Document::Metrics => "/metrics",
+        Document::Statusz => "/statusz",
+        _ => "/version",
+    }
 }
 
 /// A namespace, or all of them, in kubectl's words.
@@ -110,6 +161,11 @@ impl Want {
             Self::ServerVersion => "ServerVersion",
             Self::PreemptedEvents => "PreemptedEvents",
             Self::AnyEventBy(_) => "AnyEventBy",
+            Self::Nodes => "Nodes",
+            Self::ServerLeases => "ServerLeases",
+            Self::ServerAddresses => "ServerAddresses",
+            Self::Configuration(_) => "Configuration",
+            Self::Document { .. } => "Document",
         }
     }
 
@@ -161,6 +217,17 @@ impl Want {
             Self::ServerVersion => "version".to_owned(),
             Self::PreemptedEvents => "events with reason Preempted".to_owned(),
             Self::AnyEventBy(scheduler) => format!("any event by {scheduler}"),
+            Self::Nodes => "nodes".to_owned(),
+            Self::ServerLeases => "leases of API servers".to_owned(),
+            Self::ServerAddresses => "endpointslices/kubernetes -n default".to_owned(),
+            Self::Configuration(map) => {
+                format!("configmaps/{} -n {}", map.name, map.namespace)
+            }
+            Self::Document {
+                component,
+                document,
+                ..
+            } => format!("{} of {component}", document.word()),
         }
     }
 
@@ -197,6 +264,29 @@ impl Want {
             )],
             Self::ServerVersion => vec![Right::get("", "/version", None, "")],
             Self::PreemptedEvents | Self::AnyEventBy(_) => events(None),
+            Self::Nodes => vec![Right::list("", "nodes", None)],
+            Self::ServerLeases => vec![Right::list(
+                "coordination.k8s.io",
+                "leases",
+                Some("kube-system"),
+            )],
+            Self::ServerAddresses => vec![Right::get(
+                "discovery.k8s.io",
+                "endpointslices",
+                Some("default"),
+                "kubernetes",
+            )],
+            Self::Configuration(map) => vec![Right::get(
+                "",
+                "configmaps",
+                Some(&map.namespace),
+                &map.name,
+            )],
+            Self::Document {
+                component,
+                document,
+                way,
+            } => vec![document_right(component, *document, way)],
         }
     }
 
@@ -208,7 +298,12 @@ impl Want {
             Self::AnyEventBy(_)
             | Self::PodOfUid { .. }
             | Self::ServerVersion
-            | Self::Workload(..) => Vec::new(),
+            | Self::Workload(..)
+            | Self::Nodes
+            | Self::ServerLeases
+            | Self::ServerAddresses
+            | Self::Configuration(_)
+            | Self::Document { .. } => Vec::new(),
             _ => self.rights().into_iter().map(Right::watched).collect(),
         }
     }
@@ -234,6 +329,17 @@ impl Want {
             Self::ServerVersion => "what this version leaves behind of a nomination",
             Self::PreemptedEvents => "which Pods of any namespace had to go for the Pod",
             Self::AnyEventBy(_) => "whether the Pod's scheduler reports on other Pods",
+            Self::Nodes => "which kubelets there are, of which version and pool",
+            Self::ServerLeases => "how many API servers there are",
+            Self::ServerAddresses => "where each API server is reached",
+            Self::Configuration(_) => "which gates kubeadm was told to set",
+            Self::Document { document, .. } => match document {
+                Document::Metrics => "which gates really run",
+                Document::Flagz => "which gates a flag sets",
+                Document::Statusz => "since when it runs",
+                Document::Version => "which version it emulates",
+                _ => "which gates somebody set",
+            },
         }
     }
 }

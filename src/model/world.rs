@@ -7,18 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::claim::Claim;
+use super::component::{ComponentKind, ComponentName, Document, Told};
 use super::coverage::{Coverage, Source, State};
 use super::event::Event;
 use super::fact::{Content, Fact};
 use super::node::Node;
 use super::pod::{Pod, PodName, Uid};
+use super::replica::Replica;
 use super::version::Minor;
 use super::want::Want;
 use super::workload::{Workload, WorkloadKind};
 use super::write::{After, Asked, Write};
 
 /// A thing with the source that told it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sourced<T> {
     pub(crate) source: String,
     pub(crate) value: T,
@@ -40,8 +42,9 @@ pub(crate) struct World {
     drafts: Vec<Sourced<Pod>>,
     /// Which of `pods` are drafts.
     drafted: BTreeSet<Uid>,
-    /// Observed gates by component and name.
-    gates: BTreeMap<(String, String), bool>,
+    /// What documents say of components, each statement once.
+    statements: BTreeMap<ComponentName, BTreeSet<Sourced<(Document, Told)>>>,
+    replicas: BTreeSet<Replica>,
     /// Audited requests by their ID.
     writes: BTreeMap<String, Sourced<Write>>,
     /// Pods that were there and are no more; what is known of them is their last state.
@@ -116,16 +119,15 @@ impl World {
                     self.workloads.insert(key, Sourced { source, value });
                 }
             }
-            Content::Gates(table) => {
-                for (gate, enabled) in table.enabled {
-                    // Two replicas that differ: off in one is not on.
-                    let known = self
-                        .gates
-                        .entry((table.component.clone(), gate))
-                        .or_insert(enabled);
-                    *known &= enabled;
+            Content::Statements(statements) => {
+                for statement in statements {
+                    let value = (statement.document, statement.told);
+                    let source = source.clone();
+                    let of_component = self.statements.entry(statement.component).or_default();
+                    of_component.insert(Sourced { source, value });
                 }
             }
+            Content::Replicas(replicas) => self.replicas.extend(replicas),
             Content::Write(write) => {
                 // Files overlap, and one log may tell more of a request than another.
                 let rank = |write: &Write| {
@@ -384,6 +386,10 @@ impl World {
         self.nodes.get(name)
     }
 
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &Sourced<Node>> {
+        self.nodes.values()
+    }
+
     pub(crate) fn workload(&self, kind: WorkloadKind, name: &PodName) -> Option<&Workload> {
         let found = self.workloads.get(&(kind, name.clone()));
         found.map(|workload| &workload.value)
@@ -416,10 +422,27 @@ impl World {
             .filter(|event| event.value.is_about(uid))
     }
 
-    /// Whether a component was seen to run with a gate on; null if that was not observed.
-    pub(crate) fn gate(&self, component: &str, gate: &str) -> Option<bool> {
-        let key = (component.to_owned(), gate.to_owned());
-        self.gates.get(&key).copied()
+    /// Whether a kind of component was seen to run with a gate on; null if that was not observed. Off in one replica is not on.
+    pub(crate) fn gate(&self, kind: ComponentKind, gate: &str) -> Option<bool> {
+        let of_kind = self.statements.iter().filter(|(name, _)| name.kind == kind);
+        of_kind
+            .flat_map(|(_, told)| told)
+            .filter_map(|told| match &told.value.1 {
+                Told::Runs(gates) => gates.get(gate).copied(),
+                _ => None,
+            })
+            .reduce(|known, enabled| known && enabled)
+    }
+
+    /// What was said of components.
+    pub(crate) fn statements(
+        &self,
+    ) -> impl Iterator<Item = (&ComponentName, &BTreeSet<Sourced<(Document, Told)>>)> {
+        self.statements.iter()
+    }
+
+    pub(crate) fn replicas(&self) -> impl Iterator<Item = &Replica> {
+        self.replicas.iter()
     }
 
     /// Writes to Pods that an audit log tells of.

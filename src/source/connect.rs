@@ -20,7 +20,7 @@ use rustls::pki_types::pem::PemObject;
 use super::credentials::{self, CredentialError};
 use super::exec::Terms;
 use super::failure::Peer;
-use super::kubeconfig::{self, Connection, KubeconfigError};
+use super::kubeconfig::{self, Chosen, Connection, KubeconfigError};
 use super::proxy::{self, ProxyError};
 use super::transport;
 
@@ -56,10 +56,66 @@ pub(super) struct Connected {
     pub(super) is_renewable: bool,
 }
 
+/// Why there is no client for a component.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PeerError {
+    #[error("{0:?} is no address of a component; give https://HOST:PORT")]
+    Address(String),
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+}
+
+/// Makes the client of a component at its own address, with the user's credentials and somebody to verify it by.
+///
+/// That the API server's certificate need not be verified is no reason to trust others.
+pub(super) async fn peer(
+    connection: &Connection,
+    authority_file: Option<&str>,
+    url: &str,
+) -> Result<(Client, Peer), PeerError> {
+    let uri = url.parse::<Uri>().ok();
+    let uri = uri.filter(|uri| uri.scheme_str() == Some("https") && has_port_or_none(uri));
+    let uri = uri.ok_or_else(|| PeerError::Address(url.to_owned()))?;
+    let mut connection = connection.clone();
+    connection.overrides.insecure_skip_tls_verify = false;
+    let mut chosen = kubeconfig::choose(&connection).map_err(ConnectError::from)?;
+    chosen.cluster.insecure_skip_tls_verify = None;
+    chosen.cluster.tls_server_name = None;
+    if let Some(file) = authority_file {
+        chosen.cluster.certificate_authority = Some(file.to_owned());
+        chosen.cluster.certificate_authority_data = None;
+    }
+    let config = config(&connection, chosen, &uri).await?;
+    let peer = of(&config, &uri);
+    let client = transport::client(config);
+    let client = client.map_err(|error| ConnectError::Client(Box::new(error)))?;
+    Ok((client, peer))
+}
+
 /// Chooses, gets credentials, and makes the client.
 pub(super) async fn connect(connection: &Connection) -> Result<Connected, ConnectError> {
     let chosen = kubeconfig::choose(connection)?;
     let server = server(&chosen.cluster)?;
+    let is_renewable = chosen.user.exec.is_some() || chosen.user.token_file.is_some();
+    let (context, namespace) = (chosen.context.clone(), chosen.namespace.clone());
+    let config = config(connection, chosen, &server).await?;
+    let peer = of(&config, &server);
+    Ok(Connected {
+        client: transport::client(config).map_err(|error| ConnectError::Client(Box::new(error)))?,
+        server,
+        peer,
+        is_renewable,
+        context,
+        namespace: namespace.unwrap_or_else(|| "default".to_owned()),
+    })
+}
+
+/// All that a client needs.
+async fn config(
+    connection: &Connection,
+    chosen: Chosen,
+    server: &Uri,
+) -> Result<Config, ConnectError> {
     let mut config = Config::new(server.clone());
     config.accept_invalid_certs = chosen.cluster.insecure_skip_tls_verify == Some(true);
     config.root_cert = authority(&chosen.cluster)?;
@@ -70,7 +126,7 @@ pub(super) async fn connect(connection: &Connection) -> Result<Connected, Connec
     config.tls_server_name = name.filter(|name| !name.is_empty());
     config.disable_compression = chosen.cluster.disable_compression == Some(true);
     let of_cluster = chosen.cluster.proxy_url.as_deref();
-    config.proxy_url = proxy::choose(&server, of_cluster, &connection.proxies)?;
+    config.proxy_url = proxy::choose(server, of_cluster, &connection.proxies)?;
     // Each request has a limit of its own, which holds for this as well.
     config.connect_timeout = None;
     // kube's own retries are made for controllers: a command would sit on a 503 for minutes.
@@ -79,29 +135,25 @@ pub(super) async fn connect(connection: &Connection) -> Result<Connected, Connec
         limit: connection.request_timeout,
         is_interactive: connection.is_interactive,
     };
-    let is_renewable = chosen.user.exec.is_some() || chosen.user.token_file.is_some();
     config.auth_info = if server.scheme_str() == Some("https") {
         credentials::resolve(&chosen.user_name, chosen.user, &chosen.cluster, terms).await?
     } else {
         without_credentials(chosen.user)
     };
+    Ok(config)
+}
+
+/// Whom a client talks to.
+fn of(config: &Config, server: &Uri) -> Peer {
     let host = server.host().unwrap_or_default();
-    let peer = Peer {
+    Peer {
         server: server.authority().map_or("", |it| it.as_str()).to_owned(),
         name: config
             .tls_server_name
             .clone()
             .unwrap_or_else(|| host.to_owned()),
         proxy: config.proxy_url.as_ref().map(without_password),
-    };
-    Ok(Connected {
-        client: transport::client(config).map_err(|error| ConnectError::Client(Box::new(error)))?,
-        server,
-        peer,
-        is_renewable,
-        context: chosen.context,
-        namespace: chosen.namespace.unwrap_or_else(|| "default".to_owned()),
-    })
+    }
 }
 
 /// The server's URL; without a scheme it is http, as for client-go.

@@ -69,7 +69,10 @@ impl Reading {
                     self.listed.insert(decoder.kind);
                 }
                 if let Some(kept) = &mut self.kept {
-                    kept.push(kept::reduce(decoder, api_version, json));
+                    kept.push(match &content {
+                        Content::Statements(told) => decode::statements::object(told),
+                        _ => kept::reduce(decoder, api_version, json),
+                    });
                 }
                 self.contents.push(content);
             }

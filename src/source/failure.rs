@@ -103,6 +103,34 @@ impl Peer {
         Self::unable(&format!("{server}: {deepest}"))
     }
 
+    /// No connection to a component at its own address. One that cannot be verified gets nothing, which is a refusal of ours.
+    pub(super) fn of_component(&self, error: &(dyn Error + 'static)) -> Failure {
+        let chain = chain(error);
+        let tls = chain.iter().find_map(|cause| cause.downcast_ref());
+        let server = &self.server;
+        match tls {
+            Some(rustls::Error::InvalidCertificate(error)) => Failure {
+                state: State::Denied,
+                detail: format!(
+                    "nothing was sent: {}",
+                    self.certificate(error)
+                        .replace("--certificate-authority", "--kubelet-ca")
+                ),
+            },
+            Some(tls) => Failure {
+                state: State::Unreachable,
+                detail: self.tls(tls),
+            },
+            None => {
+                let deepest = chain.last().map(ToString::to_string).unwrap_or_default();
+                Failure {
+                    state: State::Unreachable,
+                    detail: format!("{server}: {deepest}"),
+                }
+            }
+        }
+    }
+
     /// What TLS did not agree to, and what can be done.
     fn tls(&self, error: &rustls::Error) -> String {
         let Self { server, name, .. } = self;

@@ -11,7 +11,7 @@ use crate::model::want::Want;
 use crate::model::world::World;
 
 /// More rounds than any question needs; a bound against a `wants` that never settles.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 6;
 
 /// Moves what files hold into the World; they are asked afterwards only for how complete that is.
 pub(crate) fn pour(world: &mut World, origins: &mut [Origin]) {

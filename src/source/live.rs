@@ -21,8 +21,10 @@ use super::bundle::Tape;
 use super::connect::{self, ConnectError};
 use super::failure::{Failure, Peer, refusal};
 use super::kubeconfig::Connection;
+use super::served::Peers;
 use super::{Reply, document, retry};
 use crate::model::access::Right;
+use crate::model::component::ComponentKind;
 use crate::model::coverage::{Source, State};
 use crate::model::fact::{Content, Fact};
 use crate::model::want::Want;
@@ -32,6 +34,9 @@ const PAGE: usize = 500;
 
 /// Requests under way at a time.
 pub(super) const AT_ONCE: usize = 16;
+
+/// Documents of components under way at a time: small answers of many servers.
+const DOCUMENTS_AT_ONCE: usize = 50;
 
 /// More bytes than any page has; an answer without end must not fill the memory.
 const MAX_BODY: usize = 256 << 20;
@@ -51,6 +56,9 @@ pub(crate) struct Live {
     not_older_than: AtomicU64,
     /// Where a bundle is made: what was answered.
     tape: Option<Tape>,
+    /// Whom kubelets and other components at their own addresses are trusted by; null is the cluster's authority.
+    component_authority: Option<String>,
+    peers: Mutex<Peers>,
 }
 
 /// The client, and how it came to be.
@@ -97,6 +105,8 @@ impl Live {
             peer: connected.peer,
             not_older_than: AtomicU64::new(0),
             tape: None,
+            component_authority: None,
+            peers: Mutex::default(),
         })
     }
 
@@ -104,6 +114,26 @@ impl Live {
     pub(crate) fn taped(mut self) -> Self {
         self.tape = Some(Tape::default());
         self
+    }
+
+    /// Trusts components at their own addresses by the certificates in this file instead of the cluster's authority.
+    pub(crate) fn trusting(mut self, authority: Option<String>) -> Self {
+        self.component_authority = authority;
+        self
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    pub(super) fn peers(&self) -> &Mutex<Peers> {
+        &self.peers
+    }
+
+    /// The file of certificates that a component's must be signed by; null is the cluster's authority.
+    pub(super) fn trust(&self, kind: ComponentKind) -> Option<&str> {
+        let is_server = kind == ComponentKind::KubeApiserver;
+        self.component_authority.as_deref().filter(|_| !is_server)
     }
 
     /// What was kept; empty where nothing was to be.
@@ -129,14 +159,32 @@ impl Live {
 
     /// Sends the requests of one round together, a bounded number at a time.
     pub(super) async fn ask(&self, wants: &[Want]) -> Vec<Reply> {
+        let is_of_component = |want: &Want| matches!(want, Want::Document { .. });
+        let at_once = if wants.iter().any(is_of_component) {
+            DOCUMENTS_AT_ONCE
+        } else {
+            AT_ONCE
+        };
         stream::iter(wants)
             .map(|want| self.ask_one(want))
-            .buffered(AT_ONCE)
+            .buffered(at_once)
             .collect()
             .await
     }
 
     async fn ask_one(&self, want: &Want) -> Reply {
+        if let Want::Document {
+            component,
+            document,
+            way,
+        } = want
+        {
+            let mut reply = self.served(want, component, *document, way).await;
+            if let Some(tape) = &self.tape {
+                tape.take(&mut reply);
+            }
+            return reply;
+        }
         let rights = want.rights();
         let mut paths = rights.iter().map(|right| path(want, right));
         let mut reply = self.read_all(want, &paths.next().unwrap_or_default()).await;
@@ -351,6 +399,14 @@ impl Live {
         Ok(())
     }
 
+    /// The same for a request of its own.
+    pub(super) async fn begin_again(
+        &self,
+        request: &Request<Vec<u8>>,
+    ) -> Result<Response<Body>, Failure> {
+        self.begin(request, &Cell::new(false), &mut false).await
+    }
+
     /// Sends until the answer has begun: once, or again with new credentials where these were renewed for no request before.
     async fn begin(
         &self,
@@ -451,7 +507,15 @@ fn selectors(want: &Want, right: &Right) -> Vec<String> {
         | Want::Node(_)
         | Want::Claim(_)
         | Want::PodOfUid { .. }
-        | Want::ServerVersion => return Vec::new(),
+        | Want::ServerVersion
+        | Want::Nodes
+        | Want::ServerAddresses
+        | Want::Configuration(_)
+        | Want::Document { .. } => return Vec::new(),
+        Want::ServerLeases => {
+            let identity = encode("apiserver.kubernetes.io/identity=kube-apiserver");
+            return vec![format!("labelSelector={identity}")];
+        }
         Want::Pods { labels, fields, .. } => {
             let of = |name: &str, selector: String| {
                 (!selector.is_empty()).then(|| format!("{name}={}", encode(&selector)))
@@ -507,7 +571,7 @@ fn place(right: &Right) -> String {
 }
 
 /// Percent-encodes what may not stand in a path segment or query value, so that no name can change the request.
-fn encode(text: &str) -> String {
+pub(super) fn encode(text: &str) -> String {
     use std::fmt::Write;
     text.bytes()
         .fold(String::with_capacity(text.len()), |mut encoded, byte| {

@@ -5,6 +5,7 @@
 mod access;
 pub(crate) mod audit;
 pub(crate) mod bundle;
+pub(crate) mod component;
 pub(crate) mod connect;
 pub(crate) mod credentials;
 pub(crate) mod decode;
@@ -14,10 +15,10 @@ mod failure;
 pub(crate) mod gather;
 pub(crate) mod kubeconfig;
 pub(crate) mod live;
-mod metrics;
 pub(crate) mod offline;
 pub(crate) mod proxy;
 mod retry;
+mod served;
 mod transport;
 pub(crate) mod watch;
 

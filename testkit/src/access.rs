@@ -59,6 +59,18 @@ const GET_PODS: Rule = Rule {
 
 /// Sorted by name.
 const USERS: &[User] = &[
+    // What a monitoring system may: no right to run anything.
+    User {
+        name: "monitor",
+        rules: &[
+            NODES,
+            Rule {
+                groups: &[""],
+                resources: &["nodes/metrics"],
+                verbs: &["get"],
+            },
+        ],
+    },
     User {
         name: "nobody",
         rules: &[],

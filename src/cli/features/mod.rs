@@ -1,5 +1,9 @@
 //! `kubectl features`: which feature gates really run, what Nodes declare, what Pods need.
 
+mod observation;
+mod skew;
+mod snapshot;
+
 use std::process::ExitCode;
 
 use super::version::{self, VersionArgs};
@@ -15,11 +19,15 @@ struct Features {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Skew(Box<skew::SkewArgs>),
+    Snapshot(Box<snapshot::SnapshotArgs>),
     Version(VersionArgs),
 }
 
 pub(crate) fn main(env: Env) -> ExitCode {
     super::main::<Features>(env, "features", |features, env| match features.command {
+        Command::Skew(args) => skew::run(&args, env),
+        Command::Snapshot(args) => snapshot::run(&args, env),
         Command::Version(args) => version::run("features", &args, env),
     })
 }

@@ -7,6 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::{Map, Value};
 
 use super::redact::Redactor;
+use crate::source::component::flags::GateWords;
 use crate::source::decode::Decoder;
 
 /// What is kept of a value.
@@ -18,13 +19,15 @@ enum Keep {
     Text,
     /// That it is there, and nothing of it.
     There,
+    /// Of a command the component that it starts, and the flags of its gates.
+    Gates,
     Fields(&'static [(&'static str, Self)]),
     Each(&'static Self),
     /// Whatever its keys are; a redaction may replace them.
     Map(&'static Self),
 }
 
-use Keep::{Each, Fields, Map as Keys, Text, There, Word};
+use Keep::{Each, Fields, Gates, Map as Keys, Text, There, Word};
 
 const OWNERS: Keep = Each(&Fields(&[
     ("kind", Word),
@@ -60,7 +63,14 @@ const OWNED: Keep = Fields(&[
 
 const REQUESTS: Keep = Fields(&[("requests", Keys(&Word))]);
 
-const CONTAINERS: Keep = Each(&Fields(&[("resources", REQUESTS), ("restartPolicy", Word)]));
+const CONTAINERS: Keep = Each(&Fields(&[
+    ("name", Text),
+    ("image", Text),
+    ("command", Gates),
+    ("args", Gates),
+    ("resources", REQUESTS),
+    ("restartPolicy", Word),
+]));
 
 const POD: Keep = Fields(&[
     (
@@ -156,6 +166,7 @@ const NODE: Keep = Fields(&[
             ("uid", Word),
             ("resourceVersion", Word),
             ("creationTimestamp", Word),
+            ("labels", Keys(&Text)),
         ]),
     ),
     (
@@ -181,6 +192,15 @@ const NODE: Keep = Fields(&[
                 ])),
             ),
             ("allocatable", Keys(&Word)),
+            ("nodeInfo", Fields(&[("kubeletVersion", Word)])),
+            (
+                "addresses",
+                Each(&Fields(&[("type", Word), ("address", Text)])),
+            ),
+            (
+                "daemonEndpoints",
+                Fields(&[("kubeletEndpoint", Fields(&[("Port", Word)]))]),
+            ),
         ]),
     ),
 ]);
@@ -276,15 +296,76 @@ const VERSION: Keep = Fields(&[
     ("major", Word),
     ("minor", Word),
     ("emulationMinor", Word),
+    ("minCompatibilityMinor", Word),
     ("gitVersion", Word),
 ]);
 
+const LEASE: Keep = Fields(&[
+    (
+        "metadata",
+        Fields(&[
+            ("name", Word),
+            (
+                "labels",
+                Fields(&[
+                    ("apiserver.kubernetes.io/identity", Word),
+                    ("kubernetes.io/hostname", Text),
+                ]),
+            ),
+            (
+                "annotations",
+                Fields(&[("kubernetes.io/peer-advertise-address", Text)]),
+            ),
+        ]),
+    ),
+    (
+        "spec",
+        Fields(&[("leaseDurationSeconds", Word), ("renewTime", Word)]),
+    ),
+]);
+
+const ENDPOINT_SLICE: Keep = Fields(&[
+    ("metadata", Fields(&[("name", Text), ("namespace", Text)])),
+    ("endpoints", Each(&Fields(&[("addresses", Each(&Text))]))),
+    ("ports", Each(&Fields(&[("port", Word)]))),
+]);
+
+/// Statements of our own form, which hold nothing else: a redaction may replace names.
+const STATEMENTS: Keep = Fields(&[(
+    "components",
+    Each(&Fields(&[
+        ("name", Text),
+        ("pool", Text),
+        (
+            "statements",
+            Each(&Fields(&[
+                ("document", Word),
+                ("runs", Keys(&Word)),
+                ("set", Keys(&Word)),
+                ("refused", Each(&Text)),
+                ("version", Word),
+                ("emulationVersion", Word),
+                ("minCompatibilityVersion", Word),
+                ("startedAt", Word),
+            ])),
+        ),
+    ])),
+)]);
+
 /// By the kinds of the decoders, sorted.
 const KEPT: &[(&str, Keep)] = &[
+    ("ClusterConfiguration", STATEMENTS),
+    ("ComponentStatements", STATEMENTS),
+    ("ConfigMap", STATEMENTS),
     ("DaemonSet", WORKLOAD),
     ("Deployment", WORKLOAD),
+    ("EndpointSlice", ENDPOINT_SLICE),
     ("Event", EVENT),
+    ("GateSnapshot", STATEMENTS),
     ("Job", WORKLOAD),
+    ("KubeProxyConfiguration", STATEMENTS),
+    ("KubeletConfiguration", STATEMENTS),
+    ("Lease", LEASE),
     ("Node", NODE),
     ("PersistentVolumeClaim", CLAIM),
     ("Pod", POD),
@@ -354,7 +435,7 @@ impl Keep {
         match self {
             Word | Text => value,
             There => Value::Object(Map::new()),
-            Fields(_) | Each(_) | Keys(_) => Value::Null,
+            Fields(_) | Each(_) | Keys(_) | Gates => Value::Null,
         }
     }
 
@@ -372,6 +453,10 @@ impl<'de> DeserializeSeed<'de> for &Keep {
             // Nothing of it is looked at, however deep it is.
             let there = Option::<IgnoredAny>::deserialize(deserializer)?;
             return Ok(there.map_or(Value::Null, |_| self.other()));
+        }
+        if let Gates = self {
+            let words = GateWords::deserialize(deserializer)?;
+            return Ok(words.0.into());
         }
         deserializer.deserialize_any(self)
     }
@@ -505,14 +590,14 @@ mod tests {
     fn what_is_not_named_is_not_kept() {
         let pod = r#"{"metadata": {"name": "web", "annotations": {"a": "CANARY"}, "managedFields": [{"manager": "m",
             "fieldsV1": {"f:status": {"f:nominatedNodeName": "CANARY", "f:x": {}}, "f:spec": "CANARY"}}]},
-            "spec": {"containers": [{"name": "c", "env": [{"name": "A", "value": "CANARY"}], "resources": "CANARY"}],
+            "spec": {"containers": [{"name": "c", "command": ["/bin/kube-scheduler", "--token=CANARY", "--feature-gates=A=true", "CANARY"], "args": ["CANARY"], "env": [{"name": "A", "value": "CANARY"}], "resources": "CANARY"}],
             "nodeName": {"x": ["CANARY"]}, "volumes": [{"secret": {"secretName": "CANARY"}}]}, "status": ["CANARY"]}"#;
         let decoder = crate::source::decode::find("v1", "Pod").expect("Pods are read");
         let kept = reduce(decoder, "v1", pod);
         let due = serde_json::json!({"apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": "web", "annotations": {}, "managedFields": [{"manager": "m",
                 "fieldsV1": {"f:status": {"f:nominatedNodeName": {}}, "f:spec": null}}]},
-            "spec": {"containers": [{"resources": null}], "nodeName": null, "volumes": [{}]}, "status": null});
+            "spec": {"containers": [{"name": "c", "command": ["/bin/kube-scheduler", "--feature-gates=A=true"], "args": [], "resources": null}], "nodeName": null, "volumes": [{}]}, "status": null});
         assert_eq!(kept, due);
     }
 }

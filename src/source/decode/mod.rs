@@ -4,10 +4,14 @@
 //! analysis uses, so that what may be secret (environment, commands, data) never enters memory as a value.
 //! It must not judge, and it must not fail on a field that it does not read.
 
+mod configuration;
+mod endpointslice;
 mod event;
+mod lease;
 mod node;
 mod persistentvolumeclaim;
 mod pod;
+pub(in crate::source) mod statements;
 mod version;
 mod workload;
 
@@ -41,11 +45,35 @@ impl Decoder {
 
 /// All decoders, sorted by file, then by group.
 pub(crate) const DECODERS: &[Decoder] = &[
+    Decoder::new("", "ConfigMap", configuration::config_map),
+    Decoder::new(
+        "kubeadm.k8s.io",
+        "ClusterConfiguration",
+        configuration::cluster_configuration,
+    ),
+    Decoder::new(
+        "kubelet.config.k8s.io",
+        "KubeletConfiguration",
+        configuration::component_configuration,
+    ),
+    Decoder::new(
+        "kubeproxy.config.k8s.io",
+        "KubeProxyConfiguration",
+        configuration::component_configuration,
+    ),
+    Decoder::new("discovery.k8s.io", "EndpointSlice", endpointslice::decode),
     Decoder::new("", "Event", event::decode),
     Decoder::new("events.k8s.io", "Event", event::decode),
+    Decoder::new("coordination.k8s.io", "Lease", lease::decode),
     Decoder::new("", "Node", node::decode),
     Decoder::new("", "PersistentVolumeClaim", persistentvolumeclaim::decode),
     Decoder::new("", "Pod", pod::decode),
+    Decoder::new(
+        "kube-placement.dev",
+        "ComponentStatements",
+        statements::decode,
+    ),
+    Decoder::new("kube-placement.dev", "GateSnapshot", statements::decode),
     // `/version` answers an object without a kind; it is told by its `gitVersion`.
     Decoder::new("", "Version", version::decode),
     Decoder::new("apps", "DaemonSet", workload::daemon_set),
@@ -130,9 +158,20 @@ mod tests {
         // The file of a line is told by the line only: a file may read several kinds.
         let lines: Vec<&str> = include_str!("mod.rs")
             .lines()
-            .filter_map(|line| line.trim().strip_prefix("Decoder::new(\""))
-            .filter_map(|line| line.rsplit_once("::")?.0.rsplit_once(' '))
-            .map(|(_, file)| file)
+            .map(str::trim)
+            .skip_while(|line| !line.starts_with("pub(crate) const DECODERS"))
+            .take_while(|line| *line != "];")
+            .filter_map(|line| {
+                let path = line.strip_prefix("Decoder::new(\"").and_then(|line| {
+                    line.rsplit_once("::")?
+                        .0
+                        .rsplit_once(' ')
+                        .map(|(_, file)| file)
+                });
+                // A long line is broken, and its function has one of its own.
+                path.or_else(|| Some(line.strip_suffix(',')?.split_once("::")?.0))
+            })
+            .filter(|file| file.bytes().all(|byte| byte.is_ascii_lowercase()))
             .collect();
         let files = registry::files("source/decode", &["mod"]);
         assert_eq!(files, registry::names(lines));

@@ -5,17 +5,28 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Amount, Metadata, amounts, list, time};
+use super::{Amount, amounts, list, time};
 use crate::model::fact::Content;
 use crate::model::node::{Node, Taint};
 
 #[derive(Deserialize)]
 struct NodeObject {
-    metadata: Metadata,
+    metadata: NodeMetadata,
     #[serde(default)]
     spec: Spec,
     #[serde(default)]
     status: Status,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NodeMetadata {
+    #[serde(default)]
+    name: String,
+    #[serde(default, deserialize_with = "time")]
+    creation_timestamp: Option<Timestamp>,
+    #[serde(default)]
+    labels: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -42,6 +53,38 @@ struct Status {
     #[serde(deserialize_with = "list")]
     conditions: Vec<Condition>,
     allocatable: Option<BTreeMap<String, Amount>>,
+    #[serde(rename = "nodeInfo")]
+    info: Info,
+    #[serde(deserialize_with = "list")]
+    addresses: Vec<Address>,
+    #[serde(rename = "daemonEndpoints")]
+    endpoints: Endpoints,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Info {
+    kubelet_version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Address {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    address: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Endpoints {
+    kubelet_endpoint: Option<Endpoint>,
+}
+
+#[derive(Deserialize)]
+struct Endpoint {
+    #[serde(rename = "Port", default)]
+    port: u16,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +106,16 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
     let ready = conditions
         .iter()
         .find(|condition| condition.kind == "Ready");
+    let info = object.status.info;
+    let address = object
+        .status
+        .addresses
+        .into_iter()
+        .find(|address| address.kind == "InternalIP");
+    let port = object.status.endpoints.kubelet_endpoint;
+    let kubelet_endpoint = address
+        .zip(port.filter(|endpoint| endpoint.port > 0))
+        .map(|(address, endpoint)| (address.address, endpoint.port));
     Ok(Content::Node(Node {
         ready: ready.map(|condition| condition.status == "True"),
         ready_since: ready.and_then(|condition| condition.last_transition_time),
@@ -76,6 +129,9 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
             })
             .flatten()
             .max(),
+        labels: object.metadata.labels.unwrap_or_default(),
+        kubelet_version: info.kubelet_version.filter(|version| !version.is_empty()),
+        kubelet_endpoint,
         name: object.metadata.name,
         created: object.metadata.creation_timestamp,
         unschedulable: object.spec.unschedulable == Some(true),

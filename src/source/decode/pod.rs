@@ -1,4 +1,4 @@
-//! Decodes core/v1 Pod. It must not read containers' environment, arguments or volumes' contents.
+//! Decodes core/v1 Pod. It must not read containers' environment, arguments beside those of feature gates, or volumes' contents.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,14 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Amount, amounts, list, number, time};
+use crate::model::component::{ComponentKind, ComponentVersion, Told};
 use crate::model::fact::Content;
 use crate::model::pod::{
-    Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Toleration, Uid,
+    ComponentPod, Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Toleration, Uid,
 };
 use crate::model::quantity::{Quantity, Resources};
+use crate::model::version::Release;
+use crate::source::component::flags::{self, GateWords};
 
 #[derive(Deserialize)]
 struct PodObject<'a> {
@@ -167,7 +170,7 @@ struct Spec {
     volumes: Vec<Volume>,
 }
 
-/// A container's claims on the node, and nothing else of it.
+/// A container's claims on the node, which component of the cluster it runs with which gates, and nothing else of it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Container {
@@ -175,6 +178,14 @@ struct Container {
     resources: Option<ResourceRequirements>,
     #[serde(default)]
     restart_policy: Option<String>,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    image: Option<String>,
+    #[serde(default)]
+    command: GateWords,
+    #[serde(default)]
+    args: GateWords,
 }
 
 #[derive(Default, Deserialize)]
@@ -265,6 +276,7 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
     let spec = object.spec;
     let status = object.status;
     let requests = requests(&spec);
+    let component = spec.containers.iter().find_map(component);
     let controller = metadata
         .owner_references
         .into_iter()
@@ -313,6 +325,7 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
         group: spec
             .scheduling_group
             .and_then(|group| filled(group.pod_group_name)),
+        component: component.map(Box::new),
         requests,
         tolerations: spec
             .tolerations
@@ -348,6 +361,35 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
             })
             .collect(),
     })))
+}
+
+/// The component that a container runs: its program, or its name where the image starts the program.
+fn component(container: &Container) -> Option<ComponentPod> {
+    let kind = container
+        .command
+        .program()
+        .or_else(|| ComponentKind::of_word(&container.name))?;
+    let words = [&container.command, &container.args];
+    let words: Vec<String> = words
+        .into_iter()
+        .flat_map(|words| words.0.clone())
+        .collect();
+    let mut told = flags::told(kind, &words);
+    let tag = container.image.as_deref().and_then(tag);
+    if let Some(git) = tag.filter(|tag| Release::parse(tag).is_some()) {
+        told.push(Told::Version(ComponentVersion {
+            git: Some(git.to_owned()),
+            ..ComponentVersion::default()
+        }));
+    }
+    Some(ComponentPod { kind, told })
+}
+
+/// The tag of an image: what follows the last colon of its last part, without a digest.
+fn tag(image: &str) -> Option<&str> {
+    let name = image.split_once('@').map_or(image, |(name, _)| name);
+    let last = name.rsplit_once('/').map_or(name, |(_, last)| last);
+    last.split_once(':').map(|(_, tag)| tag)
 }
 
 /// What the scheduler counts for a Pod (component-helpers `resource/helpers.go`, 1.37).

@@ -15,10 +15,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::{Collected, Held, OfflineError};
-use crate::model::coverage::State;
+use crate::model::coverage::{Coverage, State};
 use crate::model::fact::Fact;
 use crate::model::selector::{FieldSelector, LabelSelector};
 use crate::model::want::Want;
+use crate::model::world::World;
 use crate::source::audit::Focus;
 use crate::source::bundle::{API_VERSION, KIND, MANIFEST, Manifest, Question, Read as Asked};
 use crate::source::{Reply, document};
@@ -363,6 +364,19 @@ impl Recorded {
         let facts = all.flat_map(|answer| answer.facts.clone()).collect();
         self.is_poured.set(true);
         facts
+    }
+
+    /// Says what came of each read, and when.
+    pub(super) fn recall(&self, source: &str, world: &mut World) {
+        world.set_clock(self.now);
+        for ((_, subject), answer) in &self.answers {
+            world.add_coverage(Coverage {
+                source: source.to_owned(),
+                subject: subject.clone(),
+                state: answer.state,
+                detail: answer.detail.clone(),
+            });
+        }
     }
 
     fn find(&self, want: &Want) -> Option<&Answer> {

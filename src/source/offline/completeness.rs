@@ -44,9 +44,14 @@ fn list_of(want: &Want) -> Option<(&'static str, Option<&str>)> {
             ("Event", namespace.as_deref())
         }
         Want::PreemptedEvents | Want::AnyEventBy(_) => ("Event", None),
-        Want::Node(_) => ("Node", None),
+        Want::Node(_) | Want::Nodes => ("Node", None),
         Want::Claim(name) => ("PersistentVolumeClaim", Some(&name.namespace)),
-        Want::ServerVersion | Want::Workload(..) => return None,
+        Want::ServerVersion
+        | Want::Workload(..)
+        | Want::ServerLeases
+        | Want::ServerAddresses
+        | Want::Configuration(_)
+        | Want::Document { .. } => return None,
     })
 }
 
@@ -77,6 +82,10 @@ fn by_kind(collected: &Collected, want: &Want) -> Answer {
     let Some((kind, namespace)) = list_of(want) else {
         return match want {
             Want::Workload(kind, _) => absent(&format!("{kind:?} of this name")),
+            Want::ServerLeases => absent("Leases"),
+            Want::ServerAddresses => absent("EndpointSlice of this name"),
+            Want::Configuration(_) => absent("ConfigMap of this name"),
+            Want::Document { document, .. } => absent(&format!("{} of it", document.word())),
             _ => absent("answer of /version"),
         };
     };
@@ -116,8 +125,8 @@ fn by_kind(collected: &Collected, want: &Want) -> Answer {
             partial("the input does not hold all events of this namespace")
         }
         Want::EventsAbout { .. } | Want::EventsAboutPods { .. } if events => complete(),
-        Want::Node(_) if listed("Node") && !extents.speaks_for("Node") => complete(),
-        Want::Node(_) => absent("Nodes"),
+        Want::Node(_) | Want::Nodes if listed("Node") && !extents.speaks_for("Node") => complete(),
+        Want::Node(_) | Want::Nodes => absent("Nodes"),
         Want::Claim(_) => absent("PersistentVolumeClaim of this name"),
         Want::Victim(_) => absent("Pod of this name"),
         _ => absent("Events"),

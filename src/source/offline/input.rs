@@ -10,7 +10,7 @@ use super::extent::Extent;
 use super::{Collected, OfflineError, compression, document, printed_dump};
 use crate::model::coverage::State;
 use crate::source::audit::{self, Focus};
-use crate::source::metrics;
+use crate::source::component::metrics;
 
 /// Enough to see the first line of a log.
 const HEAD: usize = 64 << 10;

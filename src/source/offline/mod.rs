@@ -28,15 +28,16 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use self::budget::Budget;
 use self::extent::{Extent, Extents};
 use super::Reply;
 use super::audit::{Focus, Log};
 use super::bundle::Question;
+use super::component::{self, DocumentError};
 use super::document::{self, Reading};
-use super::metrics;
+use crate::model::component::{ComponentName, Document, Statement};
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::{Content, Fact};
-use crate::model::gates::GateTable;
 use crate::model::pod::PodName;
 use crate::model::want::Want;
 use crate::model::workload::WorkloadKind;
@@ -86,6 +87,12 @@ pub(crate) enum OfflineError {
     },
     #[error("{path:?} holds no Kubernetes objects: {fault}")]
     Foreign { path: PathBuf, fault: String },
+    #[error("{path:?} cannot be read as {document}: {fault}")]
+    OtherDocument {
+        path: PathBuf,
+        document: &'static str,
+        fault: String,
+    },
     #[error("{path:?} is a bundle of version {version:?}, which is newer than this program")]
     Newer { path: PathBuf, version: String },
     #[error("{path:?} is a bundle whose manifest cannot be read: {fault}")]
@@ -132,8 +139,8 @@ pub(crate) fn open(
     focus: &Focus,
 ) -> Result<Collected, OfflineError> {
     let path = place.path.as_path();
-    if let Some(component) = &place.component {
-        return component_metrics(path, component, stdin);
+    if let Some((document, component)) = &place.document {
+        return of_component(path, *document, component, stdin);
     }
     match ORIGINS.iter().find(|origin| (origin.recognises)(path)) {
         Some(origin) => {
@@ -149,10 +156,11 @@ pub(crate) fn open(
     }
 }
 
-/// Reads the gates in a component's text of metrics.
-fn component_metrics(
+/// Reads a document of a component.
+fn of_component(
     path: &Path,
-    component: &str,
+    document: Document,
+    component: &ComponentName,
     stdin: &mut dyn Read,
 ) -> Result<Collected, OfflineError> {
     let fail = |source| OfflineError::Read {
@@ -160,25 +168,32 @@ fn component_metrics(
         source,
     };
     let mut collected = Collected::new(path);
-    "metrics".clone_into(&mut collected.source.kind);
-    let enabled = if path == Path::new("-") {
-        metrics::read(&mut BufReader::new(stdin))
+    document.word().clone_into(&mut collected.source.kind);
+    let told = if path == Path::new("-") {
+        component::read(component.kind, document, &mut BufReader::new(stdin))
     } else if path.is_file() {
-        metrics::read(&mut BufReader::new(File::open(path).map_err(fail)?))
+        let file = File::open(path).map_err(fail)?;
+        let mut plain = compression::plain(file, &Budget::default()).map_err(fail)?;
+        component::read(component.kind, document, &mut BufReader::new(&mut plain))
     } else {
         return Err(OfflineError::Missing(path.to_owned()));
     };
-    let enabled = enabled.map_err(fail)?;
-    if enabled.is_empty() {
-        return Err(OfflineError::Foreign {
+    let told = told.map_err(|error| match error {
+        DocumentError::Read(source) => fail(source),
+        DocumentError::Foreign(fault) => OfflineError::OtherDocument {
             path: path.to_owned(),
-            fault: "it has no line of kubernetes_feature_enabled".to_owned(),
-        });
-    }
-    let component = component.to_owned();
+            document: document.word(),
+            fault,
+        },
+    })?;
+    let statements = told.into_iter().map(|told| Statement {
+        component: component.clone(),
+        document,
+        told,
+    });
     collected.facts.push(Fact {
         source: collected.source.name.clone(),
-        content: Content::Gates(GateTable { component, enabled }),
+        content: Content::Statements(statements.collect()),
     });
     Ok(collected)
 }
@@ -360,6 +375,16 @@ impl Collected {
         self.recorded.as_ref().map(bundle::Recorded::asked)
     }
 
+    /// Gives all that a bundle holds at once with what came of each of its reads and its clock; false for anything but a bundle.
+    pub(crate) fn recall(&mut self, world: &mut World) -> bool {
+        let Some(recorded) = &self.recorded else {
+            return false;
+        };
+        self.facts.extend(recorded.all());
+        recorded.recall(&self.source.name, world);
+        true
+    }
+
     /// Gives all that a bundle holds at once, as files do: for a question that it was not made for.
     pub(crate) fn spread(&mut self) {
         if let Some(recorded) = &self.recorded {
@@ -386,7 +411,7 @@ impl Held {
                     self.reporters.insert(event.reporter.clone());
                 }
             }
-            Content::Write(_) | Content::Gates(_) => {}
+            Content::Write(_) | Content::Statements(_) | Content::Replicas(_) => {}
             Content::Claim(claim) => {
                 self.claims.insert(claim.name.clone());
             }
@@ -419,7 +444,8 @@ fn kind_of(content: &Content) -> Option<&'static str> {
         Content::Version(_)
         | Content::Workload(_)
         | Content::Write(_)
-        | Content::Gates(_)
+        | Content::Statements(_)
+        | Content::Replicas(_)
         | Content::Draft(_) => None,
     }
 }

@@ -26,7 +26,8 @@ pub(super) fn is_hidden(content: &Content) -> bool {
         Content::Version(_)
         | Content::Workload(_)
         | Content::Write(_)
-        | Content::Gates(_)
+        | Content::Statements(_)
+        | Content::Replicas(_)
         | Content::Draft(_) => false,
     }
 }

@@ -1,0 +1,264 @@
+//! Gates that do not run alike everywhere, with what makes them differ and whether it matters.
+//!
+//! A gate that a binary does not know is neither on nor off: what the binary does instead follows from the catalogue, on where
+//! the gate was locked on before it was removed, off where it came later. It must not call a difference harmless for being alpha.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::effective::{Effective, Table};
+use super::hazard;
+use super::process::Process;
+use crate::answer::gate_skew::{
+    Cause, Difference, GateValue, Impact, Known, Relevance, Severity, Values,
+};
+use crate::catalogue::{Behaviour, Catalogue};
+use crate::model::component::ComponentKind;
+
+/// A process with its gates.
+pub(super) type Member<'p, 'w> = (&'p Process<'w>, &'p Table);
+
+/// Every gate of the members that is not alike, and those that are asked for by name, sorted by severity, then by name.
+pub(super) fn of(members: &[Member<'_, '_>], asked: &BTreeSet<String>) -> Vec<Difference> {
+    let tables: BTreeSet<*const Table> = members
+        .iter()
+        .map(|(_, table)| std::ptr::from_ref(*table))
+        .collect();
+    let mut seen = BTreeSet::new();
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for (_, table) in members {
+        if tables.len() > 1 && seen.insert(std::ptr::from_ref(*table)) {
+            names.extend(table.gates.keys().map(String::as_str));
+        }
+    }
+    names.extend(asked.iter().map(String::as_str));
+    let mut found: Vec<Difference> = names
+        .into_iter()
+        .filter_map(|name| difference(name, members, asked.contains(name)))
+        .collect();
+    found.sort_by(|one, other| (one.severity, &one.gate).cmp(&(other.severity, &other.gate)));
+    found
+}
+
+/// What a process does in the place of a gate: on, off, or nobody knows.
+fn does(name: &str, table: &Table) -> Option<bool> {
+    match table.gates.get(name).map(|effective| effective.value) {
+        Some(GateValue::True) => Some(true),
+        Some(GateValue::False) => Some(false),
+        Some(GateValue::Unknown) => None,
+        Some(GateValue::NotInVersion) | None => instead(name, table.behaviour?),
+    }
+}
+
+/// What a binary does that does not know a gate.
+fn instead(name: &str, behaviour: Behaviour) -> Option<bool> {
+    let catalogue = Catalogue::known();
+    if catalogue.introduced_in(name)? > behaviour.emulated {
+        return Some(false);
+    }
+    let last = catalogue
+        .last_with(name)
+        .filter(|last| *last < behaviour.binary)?;
+    let spec = catalogue.at(name, Behaviour::native(last))?;
+    Some(spec.locked && spec.default)
+}
+
+fn is_used(name: &str, kind: ComponentKind) -> Relevance {
+    match Catalogue::known().components(name) {
+        None => Relevance::Unknown,
+        Some(components) if components.contains(&kind.word()) => Relevance::Relevant,
+        Some(_) => Relevance::Irrelevant,
+    }
+}
+
+/// What one process does in the place of a gate, as far as it matters.
+struct Part {
+    kind: ComponentKind,
+    does: Option<bool>,
+    /// Somebody set it; a version did not.
+    is_set: bool,
+    relevance: Relevance,
+}
+
+fn difference(name: &str, members: &[Member<'_, '_>], is_named: bool) -> Option<Difference> {
+    let parts: Vec<Part> = members
+        .iter()
+        .map(|(process, table)| Part {
+            kind: process.name.kind,
+            does: does(name, table),
+            is_set: table.gates.get(name).is_some_and(|it| is_set(it, table)),
+            relevance: is_used(name, process.name.kind),
+        })
+        .collect();
+    let used: Vec<&Part> = parts
+        .iter()
+        .filter(|part| part.relevance != Relevance::Irrelevant)
+        .collect();
+    let is_different = differ(parts.iter());
+    if !is_different && !is_named {
+        return None;
+    }
+    let is_relevant = !is_different || differ(used.iter().copied());
+    let least = parts.iter().map(|part| part.relevance).min();
+    let relevance = least
+        .filter(|_| is_relevant)
+        .unwrap_or(Relevance::Irrelevant);
+    let severity = if is_different && is_relevant {
+        severity(relevance, &used)
+    } else {
+        Severity::Info
+    };
+    let values = values(name, members);
+    let (severity, impact) = impact(name, members, severity, is_different);
+    Some(Difference {
+        gate: name.to_owned(),
+        relevance,
+        stage: stage(name, members),
+        severity,
+        summary: summary(&values, is_different),
+        impact,
+        values,
+    })
+}
+
+fn differ<'p>(parts: impl Iterator<Item = &'p Part>) -> bool {
+    let known: BTreeSet<bool> = parts.filter_map(|part| part.does).collect();
+    known.len() > 1
+}
+
+/// Whether somebody set a value. What is not the default of a known version is set by somebody, whoever it is.
+fn is_set(effective: &Effective, table: &Table) -> bool {
+    match effective.cause {
+        Cause::VersionDefault | Cause::NotInVersion => false,
+        Cause::Unknown => table.behaviour.is_some() && effective.known == Known::Observed,
+        _ => true,
+    }
+}
+
+/// How much a difference matters, among the processes that use the gate.
+fn severity(relevance: Relevance, used: &[&Part]) -> Severity {
+    // Versions that differ have gates that differ: the policy allows it, and says how far.
+    if !used.iter().any(|part| part.is_set) {
+        return Severity::Info;
+    }
+    let of_servers = |part: &&&Part| part.kind == ComponentKind::KubeApiserver;
+    let servers: BTreeSet<bool> = used
+        .iter()
+        .filter(of_servers)
+        .filter_map(|part| part.does)
+        .collect();
+    let is_off_elsewhere = used
+        .iter()
+        .any(|part| !of_servers(&part) && part.does == Some(false));
+    let is_promised = servers.contains(&true) && is_off_elsewhere;
+    if relevance == Relevance::Relevant && (servers.len() > 1 || is_promised) {
+        Severity::Error
+    } else {
+        Severity::Warning
+    }
+}
+
+/// Whether a value is one that somebody set, by its cause.
+pub(super) fn is_of_somebody(cause: Cause) -> bool {
+    !matches!(
+        cause,
+        Cause::VersionDefault | Cause::NotInVersion | Cause::Unknown
+    )
+}
+
+/// The values with who has them, on before off.
+fn values(name: &str, members: &[Member<'_, '_>]) -> Vec<Values> {
+    let mut by_value: BTreeMap<(GateValue, Cause, Known), Vec<String>> = BTreeMap::new();
+    for (process, table) in members {
+        let effective = table.gates.get(name);
+        let absent = Effective {
+            value: if table.known == Known::Unknown {
+                GateValue::Unknown
+            } else {
+                GateValue::NotInVersion
+            },
+            cause: if table.known == Known::Unknown {
+                Cause::Unknown
+            } else {
+                Cause::NotInVersion
+            },
+            known: table.known,
+        };
+        let Effective {
+            value,
+            cause,
+            known,
+        } = effective.unwrap_or(&absent);
+        let names = by_value.entry((*value, *cause, *known)).or_default();
+        names.push(process.name.to_string());
+    }
+    by_value
+        .into_iter()
+        .map(|((value, cause, known), components)| Values {
+            value,
+            count: components.len(),
+            components,
+            cause,
+            known,
+            detail: match known {
+                Known::Unknown => Some("no document tells which gates were set".to_owned()),
+                _ => None,
+            },
+        })
+        .collect()
+}
+
+fn summary(values: &[Values], is_different: bool) -> String {
+    let mut counts: BTreeMap<GateValue, usize> = BTreeMap::new();
+    for value in values {
+        *counts.entry(value.value).or_default() += value.count;
+    }
+    let counts: Vec<String> = counts
+        .into_iter()
+        .map(|(value, count)| format!("{} in {count}", value.word()))
+        .collect();
+    let verb = if is_different { "differs" } else { "is alike" };
+    format!("It {verb}: {}.", counts.join(", "))
+}
+
+/// The stage by the newest version that has it.
+fn stage(name: &str, members: &[Member<'_, '_>]) -> Option<&'static str> {
+    let behaviours = members.iter().filter_map(|(_, table)| table.behaviour);
+    let known = behaviours.filter_map(|behaviour| {
+        let spec = Catalogue::known().at(name, behaviour)?;
+        Some((behaviour.emulated, spec.stage.word()))
+    });
+    known.max_by_key(|(minor, _)| *minor).map(|(_, word)| word)
+}
+
+/// What a known hazard does, and to whom; it makes an error of a difference.
+fn impact(
+    name: &str,
+    members: &[Member<'_, '_>],
+    severity: Severity,
+    is_different: bool,
+) -> (Severity, Impact) {
+    let text = |text: String| Impact {
+        text,
+        ..Impact::default()
+    };
+    let Some(hazard) = hazard::of(name).filter(|_| is_different) else {
+        return (severity, Impact::default());
+    };
+    let harmed: Vec<String> = members
+        .iter()
+        .filter(|(process, _)| process.name.kind == ComponentKind::Kubelet)
+        .filter(|(process, _)| {
+            process
+                .behaves_as()
+                .is_some_and(|minor| minor < hazard.before)
+        })
+        .map(|(process, _)| process.name.to_string())
+        .collect();
+    if harmed.is_empty() {
+        return (severity, Impact::default());
+    }
+    (
+        Severity::Error,
+        text(format!("{}: {}", harmed.join(", "), hazard.harm)),
+    )
+}

@@ -1,0 +1,16 @@
+//! Which feature gates really run where, by what is known of each process.
+//!
+//! Observed beats configured beats derived from the version; what none of them tells is unknown. A contradiction between them
+//! is shown and never settled. What a gate is comes from the catalogue, what a cluster runs never does.
+
+mod contradiction;
+mod difference;
+mod effective;
+mod fingerprint;
+mod hazard;
+pub(crate) mod pool;
+mod process;
+pub(crate) mod skew;
+pub(crate) mod snapshot;
+mod version_skew;
+pub(crate) mod wants;

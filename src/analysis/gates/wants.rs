@@ -1,0 +1,231 @@
+//! What is read to know the gates of a cluster, cheap things first.
+//!
+//! Every node tells its version, and its kubelet what was set (3 KB); the values follow from the catalogue. One node of each
+//! group that is alike is read exactly (150 KB) to confirm it, and a group whose sample contradicts it is read whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::effective::Tables;
+use super::process::{self, Process};
+use super::skew::Request;
+use crate::answer::gate_skew::GateValue;
+use crate::model::component::{ComponentKind, ComponentName, Document, Settings};
+use crate::model::coverage::State;
+use crate::model::pod::PodName;
+use crate::model::replica::Replica;
+use crate::model::selector::{FieldSelector, LabelSelector};
+use crate::model::want::{Want, Way};
+use crate::model::world::World;
+
+/// `ConfigMap`s of kubeadm, in kube-system.
+const CONFIGURATIONS: [&str; 2] = ["kubeadm-config", "kubelet-config"];
+
+/// Label of the control plane's Pods (kubeadm).
+const CONTROL_PLANE: &str = "tier=control-plane";
+
+/// What an API server tells.
+const OF_SERVER: [Document; 4] = [
+    Document::Flagz,
+    Document::Metrics,
+    Document::Statusz,
+    Document::Version,
+];
+
+/// What other components tell.
+const OF_COMPONENT: [Document; 3] = [Document::Flagz, Document::Metrics, Document::Statusz];
+
+/// What is read of a kubelet that speaks for others.
+const OF_SAMPLE: [Document; 3] = OF_COMPONENT;
+
+/// What is still to be read. Asked again after each round, it ends when nothing new is wanted.
+pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
+    let mut wants = BTreeSet::from([Want::Nodes, Want::ServerAddresses, Want::ServerLeases]);
+    wants.insert(Want::Pods {
+        namespace: Some("kube-system".to_owned()),
+        labels: CONTROL_PLANE.parse::<LabelSelector>().unwrap_or_default(),
+        fields: FieldSelector::default(),
+    });
+    wants.extend(CONFIGURATIONS.map(|name| {
+        Want::Configuration(PodName {
+            namespace: "kube-system".to_owned(),
+            name: name.to_owned(),
+        })
+    }));
+    for (component, url) in &request.components {
+        let documents: &[Document] = match component.kind {
+            ComponentKind::Kubelet => &[Document::Configz, Document::Flagz, Document::Metrics],
+            ComponentKind::KubeProxy => &[Document::Configz, Document::Metrics],
+            _ => &OF_COMPONENT,
+        };
+        wants.extend(documents.iter().map(|document| Want::Document {
+            component: component.clone(),
+            document: *document,
+            way: Way::Address(url.clone()),
+        }));
+    }
+    if world.state_of(&Want::ServerAddresses).is_some() {
+        wants.extend(of_servers(world));
+    }
+    if world.state_of(&Want::Nodes).is_some() {
+        wants.extend(of_kubelets(world, request));
+    }
+    wants
+}
+
+/// Each API server at its own address; a single one through the connection, which reaches it.
+fn of_servers(world: &World) -> Vec<Want> {
+    let addresses: Vec<&str> = world
+        .replicas()
+        .filter_map(|replica| match replica {
+            Replica::Address(address) => Some(address.as_str()),
+            Replica::Lease { .. } => None,
+        })
+        .collect();
+    let of = |address: &str, way: &Way| {
+        let component = ComponentName::new(ComponentKind::KubeApiserver, address);
+        OF_SERVER.map(|document| Want::Document {
+            component: component.clone(),
+            document,
+            way: way.clone(),
+        })
+    };
+    match addresses.as_slice() {
+        [] => of("", &Way::Server).into(),
+        [address] => of(address, &Way::Server).into(),
+        several => several
+            .iter()
+            .flat_map(|address| of(address, &Way::Address(format!("https://{address}"))))
+            .collect(),
+    }
+}
+
+/// The way to a kubelet: through the API server, or to its own address.
+fn way(world: &World, node: &str, request: &Request) -> Option<Way> {
+    if !request.direct_kubelets {
+        return Some(Way::NodeProxy);
+    }
+    let (host, port) = world.node(node)?.value.kubelet_endpoint.as_ref()?;
+    let host = if host.contains(':') {
+        format!("[{host}]")
+    } else {
+        host.clone()
+    };
+    Some(Way::Address(format!("https://{host}:{port}")))
+}
+
+fn of_kubelets(world: &World, request: &Request) -> Vec<Want> {
+    let processes = process::all(world, request.pool_label.as_deref());
+    let kubelets: Vec<&Process<'_>> = processes
+        .iter()
+        .filter(|it| it.name.kind == ComponentKind::Kubelet && !it.name.identity.is_empty())
+        .filter(|it| world.node(&it.name.identity).is_some() && request.wants(it))
+        .collect();
+    let want = |process: &Process<'_>, document: Document| {
+        Some(Want::Document {
+            component: process.name.clone(),
+            document,
+            way: way(world, &process.name.identity, request)?,
+        })
+    };
+    // One node tells whether it is allowed at all: thousands of refusals would help nobody.
+    let Some(first) = kubelets.iter().find_map(|it| want(it, Document::Configz)) else {
+        return Vec::new();
+    };
+    match world.state_of(&first) {
+        None => return vec![first],
+        Some(State::Denied) => return of_denied(&first, &kubelets, &want),
+        Some(_) => {}
+    }
+    let sampled = sampled(&kubelets, request.sample);
+    let mut wants: Vec<Want> = sampled
+        .iter()
+        .filter_map(|it| want(it, Document::Configz))
+        .collect();
+    let is_read = |it: &Process<'_>| {
+        want(it, Document::Configz).is_some_and(|want| world.state_of(&want).is_some())
+    };
+    if request.exact {
+        let exact = sampled
+            .iter()
+            .flat_map(|it| OF_SAMPLE.map(|document| want(it, document)));
+        wants.extend(exact.flatten());
+    } else if sampled.iter().all(|it| is_read(it)) {
+        for group in groups(&sampled).into_values() {
+            let is_contradicted = group.iter().any(|it| contradicts(it));
+            let read = if is_contradicted { group.len() } else { 1 };
+            let exact = group
+                .iter()
+                .take(read)
+                .flat_map(|it| OF_SAMPLE.map(|document| want(it, document)));
+            wants.extend(exact.flatten());
+        }
+    }
+    wants
+}
+
+/// Where the configuration is denied, metrics may be allowed: to a monitoring user, at the kubelet's own address.
+fn of_denied(
+    first: &Want,
+    kubelets: &[&Process<'_>],
+    want: &impl Fn(&Process<'_>, Document) -> Option<Want>,
+) -> Vec<Want> {
+    match first {
+        Want::Document {
+            way: Way::Address(_),
+            ..
+        } => kubelets
+            .iter()
+            .filter_map(|it| want(it, Document::Metrics))
+            .chain([first.clone()])
+            .collect(),
+        _ => vec![first.clone()],
+    }
+}
+
+/// The first nodes of each pool and version, so many as are asked for.
+fn sampled<'p, 'w>(kubelets: &[&'p Process<'w>], sample: Option<usize>) -> Vec<&'p Process<'w>> {
+    let mut counts: BTreeMap<(&Option<String>, &Option<String>), usize> = BTreeMap::new();
+    kubelets
+        .iter()
+        .filter(|process| {
+            let count = counts.entry((&process.pool, &process.version)).or_default();
+            *count += 1;
+            sample.is_none_or(|sample| *count <= sample)
+        })
+        .copied()
+        .collect()
+}
+
+/// What kubelets that are alike have in common: version, pool and what was set.
+type Likeness<'p> = (Option<&'p str>, Option<&'p str>, Option<&'p Settings>);
+
+fn groups<'p, 'w>(kubelets: &[&'p Process<'w>]) -> BTreeMap<Likeness<'p>, Vec<&'p Process<'w>>> {
+    let mut groups: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for process in kubelets {
+        let key = (
+            process.version.as_deref(),
+            process.pool.as_deref(),
+            process.configuration,
+        );
+        groups.entry(key).or_default().push(*process);
+    }
+    groups
+}
+
+/// Whether what runs is not what follows from the version and what was set.
+fn contradicts(process: &Process<'_>) -> bool {
+    if process.runs.is_none() {
+        return false;
+    }
+    let derived = Process {
+        runs: None,
+        ..process.clone()
+    };
+    let mut tables = Tables::default();
+    let (observed, derived) = (tables.of(process), tables.of(&derived));
+    derived.gates.iter().any(|(name, derived)| {
+        let observed = observed.gates.get(name).map(|it| it.value);
+        let is_known = |value: GateValue| matches!(value, GateValue::True | GateValue::False);
+        is_known(derived.value) && observed.is_some_and(|it| is_known(it) && it != derived.value)
+    })
+}

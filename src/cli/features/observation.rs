@@ -1,0 +1,213 @@
+//! Flags of the commands that observe gates, and how they are observed: from the cluster, or from files in its place.
+//!
+//! It must not compare what was observed.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::analysis::gates::skew::Request;
+use crate::analysis::gates::wants;
+use crate::cli::arguments::{ConnectionArgs, InputArgs, offline_error};
+use crate::cli::runtime::Runtime;
+use crate::env::Env;
+use crate::error::{Error, Kind};
+use crate::model::component::{ComponentKind, ComponentName};
+use crate::model::coverage::State;
+use crate::model::want::Want;
+use crate::model::world::World;
+use crate::source::audit::Focus;
+use crate::source::gather::{gather, pour};
+use crate::source::live::Live;
+use crate::source::offline::Place;
+use crate::source::{Origin, offline};
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Observation options")]
+pub(super) struct ObservationArgs {
+    /// Only this kind (kubelet), or reach this component at its own address (kube-scheduler/POD=https://127.0.0.1:10259);
+    /// may be repeated
+    #[arg(long, value_name = "KIND|NAME=URL", value_parser = component)]
+    component: Vec<Component>,
+    /// Only nodes of this pool; may be repeated
+    #[arg(long, value_name = "POOL")]
+    pool: Vec<String>,
+    /// Only this node; may be repeated
+    #[arg(long, value_name = "NODE")]
+    node: Vec<String>,
+    /// Label of nodes that names their pool, instead of the known ones of providers
+    #[arg(long, value_name = "LABEL")]
+    pool_label: Option<String>,
+    /// Read every kubelet's running gates, instead of one of each group that is configured alike
+    #[arg(long)]
+    exact: bool,
+    /// Read so many nodes of each pool and version only, and say which were left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "exact")]
+    sample: Option<u32>,
+    /// Reach kubelets at their own addresses, not through the API server: needs nodes/metrics and nodes/configz, not nodes/proxy
+    #[arg(long)]
+    direct_kubelets: bool,
+    /// Certificates that sign those of kubelets and of components reached at their own addresses
+    #[arg(long, value_name = "FILE")]
+    kubelet_ca: Option<String>,
+}
+
+/// What `--component` names.
+#[derive(Debug, Clone)]
+enum Component {
+    Kind(ComponentKind),
+    At(ComponentName, String),
+}
+
+fn component(text: &str) -> Result<Component, String> {
+    if let Some((name, url)) = text.split_once('=') {
+        let name: ComponentName = name.parse().map_err(|error| format!("{error}"))?;
+        if !url.starts_with("https://") {
+            return Err(format!(
+                "{url:?} is no https:// address; credentials are sent to no other"
+            ));
+        }
+        let identity = if name.identity.is_empty() {
+            url.trim_start_matches("https://")
+                .trim_end_matches('/')
+                .to_owned()
+        } else {
+            name.identity
+        };
+        let name = ComponentName::new(name.kind, identity);
+        return Ok(Component::At(name, url.trim_end_matches('/').to_owned()));
+    }
+    ComponentKind::of_word(text)
+        .map(Component::Kind)
+        .ok_or_else(|| {
+            format!(
+                "it is none of {}",
+                ComponentKind::ALL.map(ComponentKind::word).join(", ")
+            )
+        })
+}
+
+impl ObservationArgs {
+    pub(super) fn request(&self) -> Request {
+        let set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+        let mut request = Request {
+            pools: set(&self.pool),
+            nodes: set(&self.node),
+            pool_label: self.pool_label.clone(),
+            exact: self.exact,
+            sample: self.sample.map(|count| count as usize),
+            direct_kubelets: self.direct_kubelets,
+            ..Request::default()
+        };
+        for component in &self.component {
+            match component {
+                Component::Kind(kind) => {
+                    request.kinds.insert(*kind);
+                }
+                Component::At(name, url) => {
+                    request.components.insert((name.clone(), url.clone()));
+                }
+            }
+        }
+        request
+    }
+
+    pub(super) async fn connect(
+        &self,
+        connection: &ConnectionArgs,
+        env: &Env,
+    ) -> Result<Live, Error> {
+        let live = connection.connect(env).await?;
+        Ok(live.trusting(self.kubelet_ca.clone()))
+    }
+}
+
+/// All that was observed, and the time to judge by.
+pub(super) struct Observed {
+    pub(super) world: World,
+    pub(super) now: Timestamp,
+    pub(super) generated_at: Timestamp,
+}
+
+/// Observes a cluster, or takes files in its place.
+pub(super) fn observe(
+    args: &ObservationArgs,
+    connection: &ConnectionArgs,
+    input: &InputArgs,
+    request: &mut Request,
+    runtime: &Runtime,
+    env: &mut Env,
+) -> Result<Observed, Error> {
+    let mut world = World::default();
+    if input.from.is_empty() {
+        let live = runtime.block_on(args.connect(connection, env))??;
+        read(
+            &mut world,
+            &[Origin::Live(Box::new(live))],
+            request,
+            runtime,
+        )?;
+    } else {
+        take(&mut world, &input.from, request, env)?;
+    }
+    let generated_at = (env.now)();
+    let now = input.now.or(world.now()).unwrap_or(generated_at);
+    Ok(Observed {
+        world,
+        now,
+        generated_at,
+    })
+}
+
+/// Reads a cluster. That it cannot be reached at all is an error, and no answer.
+pub(super) fn read(
+    world: &mut World,
+    origins: &[Origin],
+    request: &mut Request,
+    runtime: &Runtime,
+) -> Result<(), Error> {
+    request.is_whole = true;
+    runtime.block_on(gather(world, origins, |world| wants::wants(world, request)))?;
+    let base = [Want::Nodes, Want::ServerAddresses, Want::ServerLeases];
+    let is_dead = base
+        .iter()
+        .all(|want| world.state_of(want) == Some(State::Unreachable));
+    if !is_dead {
+        return Ok(());
+    }
+    let why = world.coverage().find_map(|line| line.detail.clone());
+    let kind = Kind::Unreachable;
+    Err(Error::new(
+        kind,
+        why.unwrap_or_else(|| "the server cannot be reached".to_owned()),
+    ))
+}
+
+/// Takes what files hold.
+pub(super) fn take(
+    world: &mut World,
+    from: &[Place],
+    request: &mut Request,
+    env: &mut Env,
+) -> Result<(), Error> {
+    let mut origins = Vec::new();
+    for place in from {
+        let mut collected = offline::open(place, &mut env.stdin, &Focus::default())
+            .map_err(|error| offline_error(&error))?;
+        request.is_whole |= collected.recall(world);
+        origins.push(Origin::Offline(Box::new(collected)));
+    }
+    for origin in &origins {
+        world.add_source(origin.source());
+    }
+    pour(world, &mut origins);
+    if world.statements().next().is_none() && world.nodes().next().is_none() {
+        let pods = world.pods().any(|pod| pod.value.component.is_some());
+        if !pods {
+            let sentence = "the input tells of no component: no Node, no document, no Pod of the control plane";
+            return Err(Error::new(Kind::BadData, sentence)
+                .hint("name a document's component: --from metrics@kubelet/NODE:PATH"));
+        }
+    }
+    Ok(())
+}

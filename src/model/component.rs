@@ -1,0 +1,214 @@
+//! Components of a cluster, and what documents say of the feature gates that they run with.
+//!
+//! A statement is kept as it was made: what runs, what was set, which version. Nothing here decides which of them is right.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+
+use super::version::Minor;
+
+/// Components that have feature gates and are told apart by upstream's version skew policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ComponentKind {
+    KubeApiserver,
+    KubeControllerManager,
+    KubeProxy,
+    KubeScheduler,
+    Kubelet,
+}
+
+impl ComponentKind {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::KubeApiserver,
+        Self::KubeControllerManager,
+        Self::KubeProxy,
+        Self::KubeScheduler,
+        Self::Kubelet,
+    ];
+
+    /// Its binary's name.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::KubeApiserver => "kube-apiserver",
+            Self::KubeControllerManager => "kube-controller-manager",
+            Self::KubeProxy => "kube-proxy",
+            Self::KubeScheduler => "kube-scheduler",
+            Self::Kubelet => "kubelet",
+        }
+    }
+
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Whether its flag takes `kube:Name=true` and is read as one text (component-base `compatibility/registry.go`); the others'
+    /// flag is a map of plain names (component-base `cli/flag/map_string_bool.go`).
+    pub(crate) fn has_prefixed_gates(self) -> bool {
+        !matches!(self, Self::KubeProxy | Self::Kubelet)
+    }
+}
+
+/// One process: `kubelet/n1`, `kube-apiserver/10.0.0.1:6443`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ComponentName {
+    pub(crate) kind: ComponentKind,
+    /// Node, Pod or address; empty where only one of the kind is meant and nobody named it.
+    pub(crate) identity: String,
+}
+
+impl ComponentName {
+    pub(crate) fn new(kind: ComponentKind, identity: impl Into<String>) -> Self {
+        Self {
+            kind,
+            identity: identity.into(),
+        }
+    }
+}
+
+impl fmt::Display for ComponentName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.kind.word())?;
+        if self.identity.is_empty() {
+            return Ok(());
+        }
+        write!(formatter, "/{}", self.identity)
+    }
+}
+
+/// A word that names no component with gates.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error(
+    "{0:?} is no component with feature gates; name one as kubelet/NODE, kube-scheduler/POD or kube-apiserver/ADDRESS"
+)]
+pub(crate) struct NoComponent(String);
+
+impl FromStr for ComponentName {
+    type Err = NoComponent;
+
+    fn from_str(text: &str) -> Result<Self, NoComponent> {
+        let (word, identity) = text.split_once('/').unwrap_or((text, ""));
+        let kind = ComponentKind::of_word(word).ok_or_else(|| NoComponent(text.to_owned()))?;
+        Ok(Self::new(kind, identity))
+    }
+}
+
+/// What a component serves or is started with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Document {
+    /// `/configz`: a kubelet's or kube-proxy's configuration as it runs, with the gates that were set.
+    Configz,
+    /// A configuration file or `ConfigMap`: what the component reads when it starts.
+    Configuration,
+    /// A command line or the flags of a start-up log.
+    Flags,
+    /// `/flagz`: the flags of the running process (KEP-4828).
+    Flagz,
+    /// `/metrics`.
+    Metrics,
+    /// The Node object that a kubelet writes.
+    Node,
+    /// The Pod that a component runs in.
+    Pod,
+    /// `/statusz` (KEP-4827).
+    Statusz,
+    /// `/version` of an API server.
+    Version,
+}
+
+impl Document {
+    const ALL: [Self; 9] = [
+        Self::Configz,
+        Self::Configuration,
+        Self::Flags,
+        Self::Flagz,
+        Self::Metrics,
+        Self::Node,
+        Self::Pod,
+        Self::Statusz,
+        Self::Version,
+    ];
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Configz => "configz",
+            Self::Configuration => "configuration",
+            Self::Flags => "flags",
+            Self::Flagz => "flagz",
+            Self::Metrics => "metrics",
+            Self::Node => "node",
+            Self::Pod => "pod",
+            Self::Statusz => "statusz",
+            Self::Version => "version",
+        }
+    }
+
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|document| document.word() == word)
+    }
+
+    /// Whether a running process tells it; the others say what it is started with next.
+    pub(crate) fn is_running(self) -> bool {
+        !matches!(self, Self::Configuration | Self::Flags | Self::Pod)
+    }
+}
+
+/// One statement about one component.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Statement {
+    pub(crate) component: ComponentName,
+    pub(crate) document: Document,
+    pub(crate) told: Told,
+}
+
+/// What a document tells of a component.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Told {
+    /// Every gate that it knows with its effective value (metric `kubernetes_feature_enabled`, KEP-3466).
+    Runs(BTreeMap<String, bool>),
+    /// What somebody set; what is not among it has its default.
+    Set(Settings),
+    Version(ComponentVersion),
+    /// When its process started.
+    Started(Timestamp),
+    /// The group of nodes that it is one of.
+    Pool(String),
+}
+
+/// Gates as somebody set them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Settings {
+    pub(crate) gates: BTreeMap<String, bool>,
+    /// What the component itself would refuse to start with, in its own words.
+    pub(crate) refused: Vec<String>,
+}
+
+/// Versions of a process. What it did not tell is null.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ComponentVersion {
+    /// As it was told, e.g. `v1.33.5-eks-1a2b3c`.
+    pub(crate) git: Option<String>,
+    pub(crate) emulation: Option<Minor>,
+    pub(crate) min_compatibility: Option<Minor>,
+}
+
+impl ComponentVersion {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_as_it_is_written() {
+        for text in ["kubelet/n1", "kube-apiserver/[::1]:6443", "kube-scheduler"] {
+            let name: ComponentName = text.parse().expect("it is a component");
+            assert_eq!(name.to_string(), text);
+        }
+        assert!("etcd/a".parse::<ComponentName>().is_err());
+        assert!("".parse::<ComponentName>().is_err());
+    }
+}

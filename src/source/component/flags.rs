@@ -1,0 +1,216 @@
+//! Reads the gates of a command line: words parted by blanks, lines or NULs, a JSON list, or the `FLAG:` lines of a start-up log.
+//!
+//! There is no shell here: quotes are a part of the value, as they are for the component. It keeps gates and emulation, no
+//! other flag: those may hold what is secret.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::BufRead;
+
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use super::flagz::minor_of_flag;
+use super::{DocumentError, foreign, settings, whole};
+use crate::model::component::{ComponentKind, ComponentVersion, Told};
+
+/// How klog writes a flag at start (`component-base/cli/flag/flags.go`, `PrintFlags`), from verbosity 1 on.
+const LOGGED: &str = "FLAG: ";
+
+/// Flags that are read.
+const READ: [&str; 3] = [
+    "--feature-gates",
+    "--emulated-version",
+    "--min-compatibility-version",
+];
+
+/// Of a command line the program, if it is a component, and the flags of gates and emulation: other words never become values.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct GateWords(pub(crate) Vec<String>);
+
+impl GateWords {
+    /// The component that is started, where the first word names one.
+    pub(crate) fn program(&self) -> Option<ComponentKind> {
+        let first = self.0.first()?;
+        ComponentKind::of_word(first.rsplit_once('/').map_or(first, |(_, name)| name))
+    }
+}
+
+/// An entry of a command; what is no text is no word.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Word<'w> {
+    Text(#[serde(borrow)] Cow<'w, str>),
+    Other(IgnoredAny),
+}
+
+impl<'de> Deserialize<'de> for GateWords {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(GateWordsVisitor)
+    }
+}
+
+struct GateWordsVisitor;
+
+impl<'de> Visitor<'de> for GateWordsVisitor {
+    type Value = GateWords;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a command")
+    }
+
+    fn visit_unit<E>(self) -> Result<GateWords, E> {
+        Ok(GateWords::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut words: A) -> Result<GateWords, A::Error> {
+        let mut kept = GateWords::default();
+        let mut is_value = false;
+        let mut is_first = true;
+        while let Some(word) = words.next_element::<Word<'_>>()? {
+            let Word::Text(word) = word else { continue };
+            let flag = word.split_once('=').map_or(&*word, |(flag, _)| flag);
+            let is_program = is_first
+                && GateWords(vec![word.clone().into_owned()])
+                    .program()
+                    .is_some();
+            let is_read = READ.contains(&flag);
+            if is_program || is_value || is_read {
+                kept.0.push(word.clone().into_owned());
+            }
+            is_value = is_read && !word.contains('=');
+            is_first = false;
+        }
+        Ok(kept)
+    }
+}
+
+pub(super) fn read(
+    kind: ComponentKind,
+    reader: &mut dyn BufRead,
+) -> Result<Vec<Told>, DocumentError> {
+    let text = whole(reader)?;
+    if text.contains(LOGGED) {
+        return Ok(told(kind, &logged(&text)));
+    }
+    let words: Vec<String> = match serde_json::from_str(&text) {
+        Ok(words) => words,
+        Err(_) => text
+            .split(|letter: char| letter.is_whitespace() || letter == '\0')
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    };
+    if !words.iter().any(|word| word.starts_with("--")) {
+        return Err(foreign(&text, "command line"));
+    }
+    Ok(told(kind, &words))
+}
+
+/// The flags of a log's `FLAG: --name="value"`, where the value is quoted as Go quotes.
+fn logged(text: &str) -> Vec<String> {
+    text.lines()
+        .filter_map(|line| line.split_once(LOGGED))
+        .map(|(_, flag)| match flag.trim_end().split_once("=\"") {
+            Some((name, value)) => {
+                let value = value.strip_suffix('"').unwrap_or(value);
+                format!(
+                    "{name}={}",
+                    value.replace("\\\"", "\"").replace("\\\\", "\\")
+                )
+            }
+            None => flag.trim_end().to_owned(),
+        })
+        .collect()
+}
+
+/// What a command line tells of gates. Without any flag of them the component was told nothing, which is a statement too.
+pub(crate) fn told(kind: ComponentKind, words: &[String]) -> Vec<Told> {
+    let gates = values(words, "feature-gates");
+    let mut told = vec![Told::Set(settings::of_flags(kind, gates))];
+    let minor = |name: &str| {
+        values(words, name)
+            .into_iter()
+            .next_back()
+            .and_then(minor_of_flag)
+    };
+    let version = ComponentVersion {
+        git: None,
+        emulation: minor("emulated-version"),
+        min_compatibility: minor("min-compatibility-version"),
+    };
+    if version != ComponentVersion::default() {
+        told.push(Told::Version(version));
+    }
+    told
+}
+
+/// The values of a flag, in order: `--name=value` and `--name value`, with one dash or two as pflag's users write them.
+pub(crate) fn values<'w>(words: &'w [String], name: &str) -> Vec<&'w str> {
+    let mut found = Vec::new();
+    for (number, word) in words.iter().enumerate() {
+        let Some(rest) = word
+            .strip_prefix("--")
+            .and_then(|word| word.strip_prefix(name))
+        else {
+            continue;
+        };
+        if let Some(value) = rest.strip_prefix('=') {
+            found.push(value);
+        } else if rest.is_empty()
+            && let Some(value) = words.get(number + 1)
+        {
+            found.push(value);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::component::Settings;
+    use crate::model::version::Minor;
+
+    fn set(text: &str) -> Settings {
+        let told = read(ComponentKind::KubeApiserver, &mut text.as_bytes());
+        match told.expect("it is a command line").into_iter().next() {
+            Some(Told::Set(settings)) => settings,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn words_come_in_many_ways() {
+        let due = [("A".to_owned(), false), ("B".to_owned(), true)];
+        for text in [
+            "kube-apiserver --feature-gates=A=true --feature-gates=B=true,A=false --token-auth-file=/x",
+            "kube-apiserver\0--feature-gates\0A=false,B=true\0",
+            r#"["kube-apiserver", "--feature-gates=A=false,B=true"]"#,
+            "I1130 08:00:00.1 1 flags.go:64] FLAG: --feature-gates=\":A=false,:B=true\"\nI1130 08:00:00.1 1 flags.go:64] FLAG: --v=\"2\"\n",
+        ] {
+            let settings = set(text);
+            assert_eq!(
+                settings.gates.into_iter().collect::<Vec<_>>(),
+                due,
+                "{text:?}"
+            );
+            assert_eq!(settings.refused, Vec::<String>::new());
+        }
+        assert_eq!(set("kube-apiserver --v=2"), Settings::default());
+        // Quotes are not taken off.
+        assert_eq!(set("k --feature-gates=\"A=true\"").refused.len(), 1);
+        assert!(read(ComponentKind::Kubelet, &mut &b"hello"[..]).is_err());
+    }
+
+    #[test]
+    fn emulation_is_a_flag() {
+        let words = ["--emulated-version=1.36".to_owned()];
+        let told = told(ComponentKind::KubeScheduler, &words);
+        let emulation = told.iter().find_map(|told| match told {
+            Told::Version(version) => version.emulation,
+            _ => None,
+        });
+        assert_eq!(emulation, Some(Minor(36)));
+    }
+}

@@ -1,0 +1,240 @@
+//! Documents that components serve: through the API server, by its proxy to a node, or at a component's own address.
+//!
+//! Credentials go only to a peer whose certificate is verified, by the cluster's authority or the one that is given; TLS says
+//! so before a request is sent. A component that is slow, gone or something else costs its own document and no more.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, Request};
+use http_body_util::BodyExt;
+use jiff::Timestamp;
+use kube::Client;
+use kube::client::Body;
+use tokio::time::Instant;
+
+use super::connect::{self, PeerError};
+use super::failure::{Failure, Peer, refusal};
+use super::live::Live;
+use super::{Reply, component, decode, retry};
+use crate::model::component::{ComponentKind, ComponentName, Document, Statement, Told};
+use crate::model::coverage::State;
+use crate::model::fact::{Content, Fact};
+use crate::model::want::{Want, Way, path};
+
+/// A kubelet that hangs must not hold up the others; no document is so large that it takes longer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// More than any document has.
+const MAX_BYTES: usize = 256 << 20;
+
+/// When the process started (observed on all minors' `/metrics`).
+const STARTED: &str = "process-start-time-unix";
+
+/// Clients of components at their own addresses, by address; null where none can be made.
+pub(super) type Peers = BTreeMap<String, Arc<Result<(Client, Peer), PeerError>>>;
+
+/// What is accepted: JSON of the newest form first, and text where there is none.
+fn accepted(document: Document) -> &'static str {
+    match document {
+        Document::Flagz => {
+            "application/json;v=v1beta1;g=config.k8s.io;as=Flagz,application/json;v=v1alpha1;g=config.k8s.io;as=Flagz,text/plain"
+        }
+        Document::Statusz => {
+            "application/json;v=v1beta1;g=config.k8s.io;as=Statusz,application/json;v=v1alpha1;g=config.k8s.io;as=Statusz,text/plain"
+        }
+        Document::Metrics => "text/plain;version=0.0.4",
+        _ => "application/json",
+    }
+}
+
+impl Live {
+    /// Asks a component for a document.
+    pub(super) async fn served(
+        &self,
+        want: &Want,
+        component: &ComponentName,
+        document: Document,
+        way: &Way,
+    ) -> Reply {
+        let mut reply = Reply {
+            want: want.clone(),
+            facts: Vec::new(),
+            state: State::Complete,
+            detail: None,
+            clock: None,
+            kept: Vec::new(),
+        };
+        match self.told(component, document, way).await {
+            Ok(told) => {
+                let statements: Vec<Statement> = told
+                    .into_iter()
+                    .map(|told| Statement {
+                        component: component.clone(),
+                        document,
+                        told,
+                    })
+                    .collect();
+                if self.tape().is_some() && !statements.is_empty() {
+                    reply.kept.push(decode::statements::object(&statements));
+                }
+                reply.facts.push(Fact {
+                    source: self.source().name,
+                    content: Content::Statements(statements),
+                });
+            }
+            Err(failure) => {
+                reply.state = failure.state;
+                reply.detail = Some(failure.detail);
+            }
+        }
+        reply
+    }
+
+    async fn told(
+        &self,
+        component: &ComponentName,
+        document: Document,
+        way: &Way,
+    ) -> Result<Vec<Told>, Failure> {
+        let (bytes, started) = self.fetch(component, document, way).await?;
+        let told = component::read(component.kind, document, &mut bytes.as_slice());
+        let told = told.map_err(|error| Failure {
+            state: State::Unreadable,
+            detail: error.to_string(),
+        })?;
+        let is_told = told.iter().any(|told| matches!(told, Told::Started(_)));
+        let started = started.filter(|_| !is_told).map(Told::Started);
+        Ok(told.into_iter().chain(started).collect())
+    }
+
+    /// The bytes of a document, and when the process started where its answer tells.
+    async fn fetch(
+        &self,
+        component: &ComponentName,
+        document: Document,
+        way: &Way,
+    ) -> Result<(Vec<u8>, Option<Timestamp>), Failure> {
+        let place = path(document);
+        let place = match way {
+            Way::NodeProxy => format!(
+                "/api/v1/nodes/{}/proxy{place}",
+                super::live::encode(&component.identity)
+            ),
+            Way::Server | Way::Address(_) => place.to_owned(),
+        };
+        let request = Request::get(&place)
+            .header("Accept", accepted(document))
+            .body(Vec::new())
+            .map_err(|error| Failure {
+                state: State::Unreadable,
+                detail: error.to_string(),
+            })?;
+        let patience = self.timeout().map_or(PATIENCE, |limit| limit.min(PATIENCE));
+        let deadline = Instant::now() + patience;
+        let mut tried = 0;
+        let exchange = async {
+            loop {
+                let response = match way {
+                    Way::Address(url) => self.send_to_peer(component, url, &request).await?,
+                    Way::Server | Way::NodeProxy => self.begin_again(&request).await?,
+                };
+                let (parts, body) = response.into_parts();
+                let is_done = |bytes: &[u8]| {
+                    document == Document::Metrics && is_past_gates(component.kind, bytes)
+                };
+                let bytes = read(body, is_done).await.map_err(|cause| Failure {
+                    state: State::Unreachable,
+                    detail: format!("the answer broke off: {cause}"),
+                })?;
+                tried += 1;
+                if parts.status.is_success() {
+                    return Ok((bytes, started(&parts.headers)));
+                }
+                let pause = retry::pause(tried, parts.status, &parts.headers)
+                    .filter(|pause| Instant::now() + *pause < deadline);
+                let Some(pause) = pause else {
+                    return Err(refusal(parts.status, &parts.headers, &bytes));
+                };
+                tokio::time::sleep(pause).await;
+            }
+        };
+        let late = || Failure {
+            state: State::Unreachable,
+            detail: format!("no answer within {}s", patience.as_secs_f64()),
+        };
+        tokio::time::timeout_at(deadline, exchange)
+            .await
+            .unwrap_or_else(|_| Err(late()))
+    }
+
+    async fn send_to_peer(
+        &self,
+        component: &ComponentName,
+        url: &str,
+        request: &Request<Vec<u8>>,
+    ) -> Result<http::Response<Body>, Failure> {
+        let made = self.peer_of(component.kind, url).await;
+        let (client, peer) = match made.as_ref() {
+            Ok((client, peer)) => (client, peer),
+            Err(error) => {
+                return Err(Failure {
+                    state: State::Denied,
+                    detail: error.to_string(),
+                });
+            }
+        };
+        let (parts, body) = request.clone().into_parts();
+        let sent = client.send(Request::from_parts(parts, Body::from(body)));
+        sent.await.map_err(|error| peer.of_component(&error))
+    }
+
+    async fn peer_of(
+        &self,
+        kind: ComponentKind,
+        url: &str,
+    ) -> Arc<Result<(Client, Peer), PeerError>> {
+        let mut peers = self.peers().lock().await;
+        if let Some(known) = peers.get(url) {
+            return Arc::clone(known);
+        }
+        let made = Arc::new(connect::peer(self.connection(), self.trust(kind), url).await);
+        peers.insert(url.to_owned(), Arc::clone(&made));
+        made
+    }
+}
+
+/// Reads an answer, until it is done or enough was read; the rest of it is not waited for.
+async fn read(mut body: Body, is_enough: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| error.to_string())?;
+        if let Ok(data) = frame.into_data() {
+            bytes.extend_from_slice(&data);
+        }
+        if is_enough(&bytes) {
+            break;
+        }
+        if bytes.len() > MAX_BYTES {
+            return Err(format!("it is larger than {} MiB", MAX_BYTES >> 20));
+        }
+    }
+    Ok(bytes)
+}
+
+/// Whether a text of metrics has told all gates: another family has begun. Schedulers and controller managers tell their
+/// version at the end.
+fn is_past_gates(kind: ComponentKind, bytes: &[u8]) -> bool {
+    matches!(kind, ComponentKind::KubeApiserver | ComponentKind::Kubelet)
+        && memchr::memmem::rfind(bytes, b"\nkubernetes_feature_enabled{").is_some_and(|at| {
+            bytes
+                .get(at..)
+                .is_some_and(|rest| memchr::memmem::find(rest, b"\n# ").is_some())
+        })
+}
+
+fn started(headers: &HeaderMap) -> Option<Timestamp> {
+    let seconds = headers.get(STARTED)?.to_str().ok()?.parse().ok()?;
+    Timestamp::from_second(seconds).ok()
+}

@@ -1,0 +1,368 @@
+//! A control plane with kubelets of three minors and odd gates: what `features skew` says is what each component says itself.
+//!
+//! The components' own answers are fetched by kubectl, not by the plugin. It must not know a gate's value by heart.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fs;
+
+use libtest_mimic::Failed;
+use serde_json::Value;
+use testkit::{Cluster, ClusterOptions};
+
+use crate::clusters::Clusters;
+use crate::plugin::{Run, kubectl};
+
+pub(crate) const NAME: &str = "skew_says_what_each_component_says";
+
+/// Off in one kubelet, on in the API server.
+const BY_FLAG: &str = "ExtendWebSocketsToKubelet";
+
+/// On in the scheduler alone.
+const ALPHA: &str = "UserNamespacesHostNetworkSupport";
+
+/// The time that all answers are judged by.
+const NOW: &str = "2026-01-01T00:00:00Z";
+
+type Gates = BTreeMap<String, bool>;
+
+/// The trial.
+pub(crate) fn works(clusters: &Clusters, minors: &[String]) -> Result<(), Failed> {
+    let [.., oldest, before, newest] = minors else {
+        return Err("three minors are needed".into());
+    };
+    let options = ClusterOptions::new(newest)
+        .nodes(&["n1", "n2", "n3", "n4"])
+        .of_minor("kubelet-n2", before)
+        .of_minor("kubelet-n3", oldest)
+        .argument("kubelet-n4", &format!("--feature-gates={BY_FLAG}=false"))
+        .argument("kube-scheduler", &format!("--feature-gates={ALPHA}=true"));
+    clusters.apart(&options, |cluster| {
+        let told = told(cluster)?;
+        let reach = reach(cluster);
+        let reach: Vec<&str> = reach.iter().map(String::as_str).collect();
+
+        let snapshot = features(
+            cluster,
+            "admin",
+            "snapshot",
+            &[&reach[..], &["--exact"]].concat(),
+        )?;
+        due("a snapshot holds what each says", &runs(&snapshot), &told)?;
+
+        let exact = features(
+            cluster,
+            "admin",
+            "skew",
+            &[&reach[..], &["--exact", "--all"]].concat(),
+        )?;
+        every_value_is_what_it_says(&exact, &told)?;
+        alike_have_one_fingerprint(&exact, &told)?;
+
+        let cheap = features(cluster, "admin", "skew", &[&reach[..], &["--all"]].concat())?;
+        let direct = ["--direct-kubelets", "--all"];
+        let direct = features(cluster, "admin", "skew", &[&reach[..], &direct].concat())?;
+        for other in [&cheap, &direct] {
+            due("fingerprints", &fingerprints(other), &fingerprints(&exact))?;
+        }
+        kept_answers_are_the_same(cluster, &snapshot, &exact)?;
+        the_odd_ones_are_named(cluster, &reach)?;
+        those_who_may_not_see_are_told(cluster)
+    })
+}
+
+/// Addresses of what no Pod shows here.
+fn reach(cluster: &Cluster) -> Vec<String> {
+    let host = cluster.server().trim_end_matches(":6443");
+    [
+        ("kube-scheduler", 10259),
+        ("kube-controller-manager", 10257),
+    ]
+    .into_iter()
+    .flat_map(|(component, port)| {
+        [
+            "--component".to_owned(),
+            format!("{component}/it={host}:{port}"),
+        ]
+    })
+    .collect()
+}
+
+/// Runs `kubectl features …`; its answer as data. Findings are no failure here.
+fn features(
+    cluster: &Cluster,
+    user: &str,
+    command: &str,
+    arguments: &[&str],
+) -> Result<Value, Box<dyn Error>> {
+    let run = run(cluster, user, command, arguments)?;
+    serde_json::from_str(&run.stdout).map_err(|_| format!("{arguments:?}: {run:?}").into())
+}
+
+fn run(
+    cluster: &Cluster,
+    user: &str,
+    command: &str,
+    arguments: &[&str],
+) -> Result<Run, Box<dyn Error>> {
+    let always = ["features", command, "--now", NOW, "-o", "json"];
+    kubectl(cluster, user, &[&always[..], arguments].concat())
+}
+
+/// What each component says of its gates, by its own metrics.
+fn told(cluster: &Cluster) -> Result<BTreeMap<String, Gates>, Box<dyn Error>> {
+    let host = cluster.server().trim_end_matches(":6443").to_owned();
+    let address = cluster.server().trim_start_matches("https://").to_owned();
+    let mut places = vec![
+        (
+            format!("kube-apiserver/{address}"),
+            cluster.server().to_owned(),
+            "/metrics".to_owned(),
+        ),
+        (
+            "kube-scheduler/it".to_owned(),
+            format!("{host}:10259"),
+            "/metrics".to_owned(),
+        ),
+        (
+            "kube-controller-manager/it".to_owned(),
+            format!("{host}:10257"),
+            "/metrics".to_owned(),
+        ),
+    ];
+    for node in cluster.nodes() {
+        let path = format!("/api/v1/nodes/{node}/proxy/metrics");
+        places.push((format!("kubelet/{node}"), cluster.server().to_owned(), path));
+    }
+    let mut told = BTreeMap::new();
+    for (component, server, path) in places {
+        let run = kubectl(
+            cluster,
+            "admin",
+            &["get", "--raw", &path, "--server", &server],
+        )?;
+        let gates: Gates = run.stdout.lines().filter_map(gate).collect();
+        if gates.len() < 200 {
+            return Err(format!("{component} tells of {} gates: {run:?}", gates.len()).into());
+        }
+        told.insert(component, gates);
+    }
+    Ok(told)
+}
+
+fn gate(line: &str) -> Option<(String, bool)> {
+    let rest = line.strip_prefix("kubernetes_feature_enabled{name=\"")?;
+    let (name, rest) = rest.split_once('"')?;
+    Some((name.to_owned(), rest.ends_with(" 1")))
+}
+
+/// The gates that a snapshot says each component runs.
+fn runs(snapshot: &Value) -> BTreeMap<String, Gates> {
+    let components = snapshot["components"].as_array().into_iter().flatten();
+    components
+        .filter_map(|component| {
+            let statements = component["statements"].as_array()?;
+            let runs = statements.iter().find_map(|it| it["runs"].as_object())?;
+            let gates = runs.iter().map(|(name, on)| (name.clone(), *on == true));
+            Some((component["name"].as_str()?.to_owned(), gates.collect()))
+        })
+        .collect()
+}
+
+fn every_value_is_what_it_says(
+    answer: &Value,
+    told: &BTreeMap<String, Gates>,
+) -> Result<(), Box<dyn Error>> {
+    let mut compared = 0;
+    let mut listed = BTreeSet::new();
+    for difference in list(&answer["differences"]) {
+        let gate = word(&difference["gate"]);
+        listed.insert(gate);
+        for values in list(&difference["values"]) {
+            for component in list(&values["components"]) {
+                let says = told.get(word(component)).ok_or("an unknown component")?;
+                let says = match says.get(gate) {
+                    Some(true) => "True",
+                    Some(false) => "False",
+                    None => "NotInVersion",
+                };
+                due(
+                    &format!("{gate} of {component}"),
+                    &word(&values["value"]),
+                    &says,
+                )?;
+                due("known", &word(&values["known"]), &"Observed")?;
+                compared += 1;
+            }
+        }
+    }
+    // Whatever two components say otherwise is listed.
+    let names: BTreeSet<&String> = told.values().flat_map(BTreeMap::keys).collect();
+    for name in names.into_iter().filter(|name| !name.starts_with("All")) {
+        let values: BTreeSet<bool> = told
+            .values()
+            .filter_map(|gates| gates.get(name))
+            .copied()
+            .collect();
+        if values.len() > 1 && !listed.contains(name.as_str()) {
+            return Err(format!("{name} differs and is not listed").into());
+        }
+    }
+    if compared < 100 {
+        return Err(format!("only {compared} values were compared").into());
+    }
+    Ok(())
+}
+
+/// Components that say the same have one fingerprint, and others have another.
+fn alike_have_one_fingerprint(
+    answer: &Value,
+    told: &BTreeMap<String, Gates>,
+) -> Result<(), Box<dyn Error>> {
+    let prints = fingerprints(answer);
+    for (one, gates) in told.iter().filter(|(name, _)| name.starts_with("kubelet/")) {
+        for (other, others) in told.iter().filter(|(name, _)| name.starts_with("kubelet/")) {
+            let is_one = prints.get(one) == prints.get(other);
+            due(
+                &format!("one fingerprint for {one} and {other}"),
+                &is_one,
+                &(gates == others),
+            )?;
+        }
+    }
+    let none = prints.values().filter(|print| print.is_null()).count();
+    due("components without a fingerprint", &none, &0)
+}
+
+fn fingerprints(answer: &Value) -> BTreeMap<String, Value> {
+    list(&answer["components"])
+        .iter()
+        .map(|row| (word(&row["name"]).to_owned(), row["fingerprintAll"].clone()))
+        .collect()
+}
+
+/// A snapshot that is read again gives the answer that the cluster gave.
+fn kept_answers_are_the_same(
+    cluster: &Cluster,
+    snapshot: &Value,
+    live: &Value,
+) -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("snapshot.json");
+    fs::write(&file, snapshot.to_string())?;
+    let file = file.display().to_string();
+    let kept = features(cluster, "admin", "skew", &["--from", &file, "--all"])?;
+    for key in [
+        "components",
+        "groups",
+        "differences",
+        "contradictions",
+        "versionSkew",
+    ] {
+        due(key, &kept[key], &live[key])?;
+    }
+    Ok(())
+}
+
+/// The kubelet with a gate off is an error with its cause, the scheduler with one more on is a warning.
+fn the_odd_ones_are_named(cluster: &Cluster, reach: &[&str]) -> Result<(), Box<dyn Error>> {
+    let run = run(cluster, "admin", "skew", reach)?;
+    due("exit code", &run.code, &Some(3))?;
+    let answer: Value = serde_json::from_str(&run.stdout)?;
+    let of = |gate: &str| {
+        let differences = list(&answer["differences"]);
+        differences
+            .iter()
+            .find(|it| it["gate"] == gate)
+            .cloned()
+            .unwrap_or_default()
+    };
+    due("severity", &word(&of(BY_FLAG)["severity"]), &"Error")?;
+    let off = list(&of(BY_FLAG)["values"])
+        .iter()
+        .find(|it| it["value"] == "False")
+        .cloned();
+    let off = off.unwrap_or_default();
+    due(
+        "who has it off",
+        &off["components"],
+        &serde_json::json!(["kubelet/n4"]),
+    )?;
+    due("why", &word(&off["cause"]), &"Flag")?;
+    due("severity", &word(&of(ALPHA)["severity"]), &"Warning")?;
+    let on = list(&of(ALPHA)["values"])
+        .iter()
+        .find(|it| it["value"] == "True")
+        .cloned();
+    let on = on.unwrap_or_default();
+    due(
+        "who has it on",
+        &on["components"],
+        &serde_json::json!(["kube-scheduler/it"]),
+    )?;
+    due("why", &word(&on["cause"]), &"Flag")
+}
+
+/// Who may not see is told so, and gets no "no difference".
+fn those_who_may_not_see_are_told(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
+    let nobody = run(cluster, "nobody", "skew", &[])?;
+    due("exit code of nobody", &nobody.code, &Some(5))?;
+    let answer: Value = serde_json::from_str(&nobody.stdout)?;
+    let denied = |answer: &Value| {
+        let lines = list(&answer["coverage"]).iter();
+        let denied = lines.filter(|line| line["state"] == "Denied");
+        denied
+            .map(|line| word(&line["subject"]).to_owned())
+            .collect::<Vec<_>>()
+    };
+    if !denied(&answer).contains(&"nodes".to_owned()) {
+        return Err(format!("nobody is not told that nodes are denied: {answer:#}").into());
+    }
+    // At the kubelet's own address the right to metrics is enough for what runs; the proxy takes nodes/proxy.
+    let by_proxy = run(cluster, "monitor", "skew", &["--component", "kubelet"])?;
+    due("exit code by proxy", &by_proxy.code, &Some(5))?;
+    let direct = ["--component", "kubelet", "--direct-kubelets"];
+    let direct = features(cluster, "monitor", "skew", &direct)?;
+    let known: BTreeSet<&str> = list(&direct["components"])
+        .iter()
+        .map(|row| word(&row["known"]))
+        .collect();
+    due("what a monitor sees", &known, &BTreeSet::from(["Observed"]))?;
+    // Nobody who is not verified gets a token.
+    let folder = tempfile::tempdir()?;
+    let other = folder.path().join("other.crt");
+    fs::write(&other, testkit::Authority::new("other")?.certificate())?;
+    let other = other.display().to_string();
+    let distrusted = [
+        "--component",
+        "kubelet",
+        "--direct-kubelets",
+        "--kubelet-ca",
+        &other,
+    ];
+    let distrusted = features(cluster, "monitor", "skew", &distrusted)?;
+    let first = denied(&distrusted);
+    if !first
+        .iter()
+        .any(|subject| subject.starts_with("configz of kubelet/"))
+    {
+        return Err(format!("a stranger was trusted: {distrusted:#}").into());
+    }
+    Ok(())
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn due<T: PartialEq + std::fmt::Debug>(what: &str, is: &T, due: &T) -> Result<(), Box<dyn Error>> {
+    if is == due {
+        Ok(())
+    } else {
+        Err(format!("{what}: {is:?}, due {due:?}").into())
+    }
+}
