@@ -48,7 +48,24 @@ pub(crate) fn works(clusters: &Clusters, minors: &[String]) -> Result<(), Failed
             "snapshot",
             &[&reach[..], &["--exact"]].concat(),
         )?;
-        due("a snapshot holds what each says", &runs(&snapshot), &told)?;
+        let held = runs(&snapshot);
+        due(
+            "who is in a snapshot",
+            &held.keys().collect::<Vec<_>>(),
+            &told.keys().collect(),
+        )?;
+        for (component, gates) in &told {
+            let held = held.get(component).cloned().unwrap_or_default();
+            let other: Vec<_> = gates
+                .iter()
+                .filter(|(name, on)| held.get(*name) != Some(on))
+                .collect();
+            due(
+                &format!("gates of {component}"),
+                &(held.len(), other),
+                &(gates.len(), vec![]),
+            )?;
+        }
 
         let exact = features(
             cluster,
@@ -60,10 +77,17 @@ pub(crate) fn works(clusters: &Clusters, minors: &[String]) -> Result<(), Failed
         alike_have_one_fingerprint(&exact, &told)?;
 
         let cheap = features(cluster, "admin", "skew", &[&reach[..], &["--all"]].concat())?;
-        let direct = ["--direct-kubelets", "--all"];
-        let direct = features(cluster, "admin", "skew", &[&reach[..], &direct].concat())?;
-        for other in [&cheap, &direct] {
-            due("fingerprints", &fingerprints(other), &fingerprints(&exact))?;
+        let addresses = kubelets(cluster);
+        let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
+        let direct = [&reach[..], &addresses, &["--all"]].concat();
+        let direct = features(cluster, "admin", "skew", &direct)?;
+        for (way, other) in [("cheap", &cheap), ("direct", &direct)] {
+            let is_seen = fingerprints(other) == fingerprints(&exact);
+            due(
+                &format!("fingerprints: {way}: {}", other["coverage"]),
+                &is_seen,
+                &true,
+            )?;
         }
         kept_answers_are_the_same(cluster, &snapshot, &exact)?;
         the_odd_ones_are_named(cluster, &reach)?;
@@ -86,6 +110,18 @@ fn reach(cluster: &Cluster) -> Vec<String> {
         ]
     })
     .collect()
+}
+
+/// The kubelets' own addresses. Their Nodes tell of the machine's, on which they do not listen here.
+fn kubelets(cluster: &Cluster) -> Vec<String> {
+    let host = cluster.server().trim_end_matches(":6443");
+    let of = |(node, port): (&String, u16)| {
+        [
+            "--component".to_owned(),
+            format!("kubelet/{node}={host}:{port}"),
+        ]
+    };
+    cluster.nodes().iter().zip(10250..).flat_map(of).collect()
 }
 
 /// Runs `kubectl features …`; its answer as data. Findings are no failure here.
@@ -112,7 +148,17 @@ fn run(
 /// What each component says of its gates, by its own metrics.
 fn told(cluster: &Cluster) -> Result<BTreeMap<String, Gates>, Box<dyn Error>> {
     let host = cluster.server().trim_end_matches(":6443").to_owned();
-    let address = cluster.server().trim_start_matches("https://").to_owned();
+    let path = "jsonpath={.endpoints[0].addresses[0]}:{.ports[0].port}";
+    let slice = [
+        "get",
+        "endpointslices",
+        "kubernetes",
+        "-n",
+        "default",
+        "-o",
+        path,
+    ];
+    let address = kubectl(cluster, "admin", &slice)?.stdout;
     let mut places = vec![
         (
             format!("kube-apiserver/{address}"),
@@ -321,7 +367,9 @@ fn those_who_may_not_see_are_told(cluster: &Cluster) -> Result<(), Box<dyn Error
     // At the kubelet's own address the right to metrics is enough for what runs; the proxy takes nodes/proxy.
     let by_proxy = run(cluster, "monitor", "skew", &["--component", "kubelet"])?;
     due("exit code by proxy", &by_proxy.code, &Some(5))?;
-    let direct = ["--component", "kubelet", "--direct-kubelets"];
+    let addresses = kubelets(cluster);
+    let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
+    let direct = [&["--component", "kubelet"], &addresses[..]].concat();
     let direct = features(cluster, "monitor", "skew", &direct)?;
     let known: BTreeSet<&str> = list(&direct["components"])
         .iter()
@@ -333,13 +381,8 @@ fn those_who_may_not_see_are_told(cluster: &Cluster) -> Result<(), Box<dyn Error
     let other = folder.path().join("other.crt");
     fs::write(&other, testkit::Authority::new("other")?.certificate())?;
     let other = other.display().to_string();
-    let distrusted = [
-        "--component",
-        "kubelet",
-        "--direct-kubelets",
-        "--kubelet-ca",
-        &other,
-    ];
+    let distrusted = ["--component", "kubelet", "--kubelet-ca", other.as_str()];
+    let distrusted = [&distrusted[..], &addresses].concat();
     let distrusted = features(cluster, "monitor", "skew", &distrusted)?;
     let first = denied(&distrusted);
     if !first

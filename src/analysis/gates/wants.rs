@@ -101,6 +101,11 @@ fn of_servers(world: &World) -> Vec<Want> {
 
 /// The way to a kubelet: through the API server, or to its own address.
 fn way(world: &World, node: &str, request: &Request) -> Option<Way> {
+    let name = ComponentName::new(ComponentKind::Kubelet, node);
+    let named = request.components.iter().find(|(known, _)| *known == name);
+    if let Some((_, url)) = named {
+        return Some(Way::Address(url.clone()));
+    }
     if !request.direct_kubelets {
         return Some(Way::NodeProxy);
     }
