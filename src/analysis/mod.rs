@@ -7,6 +7,7 @@ mod account;
 mod deadline;
 pub(crate) mod explain;
 mod index;
+pub(crate) mod lookup;
 pub(crate) mod message;
 mod nominations;
 pub(crate) mod preempted_note;

@@ -1,5 +1,7 @@
 //! `kubectl features`: which feature gates really run, what Nodes declare, what Pods need.
 
+mod lookup;
+
 use std::process::ExitCode;
 
 use super::version::{self, VersionArgs};
@@ -15,11 +17,13 @@ struct Features {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Lookup(Box<lookup::LookupArgs>),
     Version(VersionArgs),
 }
 
 pub(crate) fn main(env: Env) -> ExitCode {
     super::main::<Features>(env, "features", |features, env| match features.command {
+        Command::Lookup(args) => lookup::run(&args, env),
         Command::Version(args) => version::run("features", &args, env),
     })
 }
