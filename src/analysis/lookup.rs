@@ -156,10 +156,13 @@ fn find(catalogue: &Catalogue, name: &str) -> Result<&'static str, NoAnswer> {
 /// The gate that was probably meant: a letter in four may be wrong, and case does not count.
 fn nearest(catalogue: &Catalogue, name: &str) -> Option<&'static str> {
     let lower = name.to_lowercase();
-    let allowed = 1 + lower.chars().count() / 4;
+    let length = lower.chars().count();
+    let allowed = 1 + length / 4;
     catalogue
         .names()
         .chain(META_GATES)
+        // No distance is less than that of the lengths; a name of any length costs nothing so.
+        .filter(|known| known.chars().count().abs_diff(length) <= allowed)
         .map(|known| {
             (
                 strsim::damerau_levenshtein(&known.to_lowercase(), &lower),
@@ -178,6 +181,8 @@ fn select(
 ) -> Result<Vec<&'static str>, NoAnswer> {
     let needing = match &request.depends_on {
         None => None,
+        // Nothing can need what is no gate.
+        Some(name) if META_GATES.contains(&name.as_str()) => Some(Vec::new()),
         Some(name) => {
             let needed = find(catalogue, name)?;
             let binary = request.version.or(catalogue.last_with(needed));
@@ -355,5 +360,83 @@ fn record_of_meta(name: &'static str) -> GateRecord {
         components: None,
         keps: Vec::new(),
         removed_in: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(name: &str) -> Vec<NoAnswer> {
+        let request = Request {
+            names: vec![name.to_owned()],
+            ..Request::default()
+        };
+        let answer = lookup(Catalogue::known(), &request, Timestamp::UNIX_EPOCH);
+        answer.expect("no minor was asked for").1
+    }
+
+    fn suggested(name: &str) -> Option<&'static str> {
+        match look(name).as_slice() {
+            [NoAnswer::Gate { nearest, .. }] => *nearest,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_misspelt_name_gets_the_nearest() {
+        assert_eq!(suggested("SideCarContainers"), Some("SidecarContainers"));
+        assert_eq!(
+            suggested("NodeDeclardFeatuers"),
+            Some("NodeDeclaredFeatures")
+        );
+        assert_eq!(suggested("allalpha"), Some("AllAlpha"));
+    }
+
+    #[test]
+    fn a_name_like_no_other_gets_none() {
+        for name in [
+            "",
+            "x",
+            "\u{1b}[31m",
+            "ünïcode",
+            "kube:NodeDeclaredFeatures=true,A=b",
+        ] {
+            assert_eq!(suggested(name), None, "{name:?}");
+        }
+        // Its distance to each gate would fill gigabytes.
+        assert_eq!(suggested(&"A".repeat(1_000_000)), None);
+    }
+
+    /// Whoever lists gates by a question gets those, and no other, that a look at each by its name shows so.
+    #[test]
+    fn lists_select_what_each_gate_tells_of_itself() {
+        let known = Catalogue::known();
+        let list = |request: &Request| -> Vec<&'static str> {
+            let answer = lookup(known, request, Timestamp::UNIX_EPOCH);
+            let (answer, missing) = answer.expect("it is known");
+            assert_eq!(missing, []);
+            answer.gates.iter().map(|gate| gate.name).collect()
+        };
+        let newest = known.newest();
+        let all = list(&Request::default());
+        let registered = known.gates(newest).expect("it is known");
+        assert_eq!(all.len(), registered.len());
+        let removed = list(&Request {
+            removed_in: Some(newest),
+            ..Request::default()
+        });
+        let new = list(&Request {
+            since: Some(newest),
+            ..Request::default()
+        });
+        let before = known.gates(Minor(newest.0 - 1)).expect("it is known");
+        for name in known.names() {
+            let (was, is) = (before.contains_key(name), all.contains(&name));
+            assert_eq!(removed.contains(&name), was && !is, "{name}");
+            if was != is {
+                assert!(new.contains(&name), "{name} changed");
+            }
+        }
     }
 }
