@@ -2,7 +2,7 @@
 
 MINORS := $(notdir $(wildcard testkit/go/*))
 
-.PHONY: demo test tools lint deny control-planes record bench bench-audit fuzz playground playground-check
+.PHONY: demo test tools lint deny control-planes record generate bench bench-audit fuzz playground playground-check
 
 # The main job on sample files. Needs only Rust.
 demo:
@@ -72,3 +72,9 @@ playground-check: control-planes
 record: control-planes
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- scenario
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- gates
+	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- features
+
+# Writes data/gates/<minor>.jsonl from the Kubernetes modules of each minor. ENHANCEMENTS=FOLDER, a checkout of
+# kubernetes/enhancements, writes components.jsonl, too.
+generate:
+	cargo run --locked --quiet -p testkit --bin testkit-gates -- $(if $(ENHANCEMENTS),--enhancements $(ENHANCEMENTS)) $(MINORS)

@@ -22,7 +22,6 @@
 mod analysis;
 mod answer;
 mod block;
-#[expect(dead_code, reason = "`lookup` comes next")]
 mod catalogue;
 mod cli;
 mod env;

@@ -24,6 +24,8 @@ mod credentials;
 mod dumped;
 #[path = "live/expected.rs"]
 mod expected;
+#[path = "live/features.rs"]
+mod features;
 #[path = "live/gates.rs"]
 mod gates;
 #[path = "live/hostile.rs"]
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
             .iter()
             .chain(hostile::CHECKS)
             .chain(plugin::CHECKS)
+            .chain(features::CHECKS)
             .chain(ways.iter().copied().flatten())
             .chain(watch::CHECKS);
         for (name, check) in checks {
@@ -108,6 +111,12 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", mixed::NAME);
         let (clusters, before, newest) = (Arc::clone(&clusters), before.clone(), newest.clone());
         let run = move || mixed::works(&clusters, &newest, &before);
+        add(name, Box::new(run));
+    }
+    if let [.., before, newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", features::EMULATED);
+        let (clusters, before, newest) = (Arc::clone(&clusters), before.clone(), newest.clone());
+        let run = move || features::emulates(&clusters, &newest, &before);
         add(name, Box::new(run));
     }
     if let [.., newest] = testkit::minors().as_slice() {

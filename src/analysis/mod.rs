@@ -8,6 +8,7 @@ mod deadline;
 pub(crate) mod explain;
 pub(crate) mod gates;
 mod index;
+pub(crate) mod lookup;
 pub(crate) mod message;
 mod nominations;
 pub(crate) mod preempted_note;

@@ -16,6 +16,16 @@ use crate::model::version::Minor;
 /// 0.37.2, `featuregate/feature_gate.go`, `setUnsetAlphaGates`).
 pub(crate) const META_GATES: [&str; 2] = ["AllAlpha", "AllBeta"];
 
+/// Binaries that KEPs name.
+pub(crate) const COMPONENTS: [&str; 6] = [
+    "cloud-controller-manager",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-proxy",
+    "kube-scheduler",
+    "kubelet",
+];
+
 /// Maturity, as `kubernetes_feature_enabled` tells it: a general gate has the empty word there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
@@ -165,7 +175,7 @@ impl Catalogue {
     }
 
     /// Minors that register the gate, oldest first.
-    fn minors_with(&self, name: &str) -> impl DoubleEndedIterator<Item = Minor> {
+    pub(crate) fn minors_with(&self, name: &str) -> impl DoubleEndedIterator<Item = Minor> {
         self.minors()
             .filter(move |minor| self.gate(name, *minor).is_some())
     }
@@ -198,5 +208,7 @@ impl Catalogue {
     }
 }
 
+#[cfg(test)]
+mod agreement;
 #[cfg(test)]
 mod tests;

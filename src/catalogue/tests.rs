@@ -191,4 +191,10 @@ fn a_kep_that_does_not_say_is_not_a_kep_that_says_none() {
     assert!(known.proposal("APIServerTracing").is_some());
     assert_eq!(known.components("ClientsAllowCBOR"), None);
     assert_eq!(known.proposal("ClientsAllowCBOR"), None);
+    let named: BTreeSet<&str> = known
+        .proposals
+        .values()
+        .flat_map(|proposal| proposal.components.iter().copied())
+        .collect();
+    assert_eq!(named, BTreeSet::from(COMPONENTS));
 }

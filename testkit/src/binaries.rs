@@ -76,17 +76,13 @@ impl Binaries {
     ///
     /// A cold build takes minutes; a second process that wants the same waits for the first.
     pub fn of(minor: &str) -> Result<Self, BuildError> {
-        let source = sources().join(minor);
-        if !source.join("go.mod").is_file() {
-            return Err(BuildError::UnknownMinor {
-                minor: minor.to_owned(),
-                folder: sources(),
-                known: minors(),
-            });
-        }
+        let source = source(minor)?;
         let version = version_of(&source)?;
         let cache = cache()?;
-        let folder = cache.join(format!("{minor}-{}", fingerprint(&source)?));
+        let folder = cache.join(format!(
+            "{minor}-{}",
+            fingerprint(&source, "fakecri/main.go")?
+        ));
         let built = Self {
             minor: minor.to_owned(),
             version,
@@ -207,8 +203,21 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("go")
 }
 
+/// The Go module of a minor.
+pub(crate) fn source(minor: &str) -> Result<PathBuf, BuildError> {
+    let source = sources().join(minor);
+    if source.join("go.mod").is_file() {
+        return Ok(source);
+    }
+    Err(BuildError::UnknownMinor {
+        minor: minor.to_owned(),
+        folder: sources(),
+        known: minors(),
+    })
+}
+
 /// Where the built components are kept.
-fn cache() -> Result<PathBuf, BuildError> {
+pub(crate) fn cache() -> Result<PathBuf, BuildError> {
     let set = |name| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())
@@ -246,10 +255,10 @@ fn required_version(go_mod: &str) -> Option<&str> {
     })
 }
 
-/// Names a build by all that goes into it.
-fn fingerprint(source: &Path) -> Result<String, BuildError> {
+/// Names a build by all that goes into it: the module, the program of our own and the toolchain.
+pub(crate) fn fingerprint(source: &Path, program: &str) -> Result<String, BuildError> {
     let mut hash = Context::new(&SHA256);
-    for name in ["go.mod", "go.sum", "fakecri/main.go"] {
+    for name in ["go.mod", "go.sum", program] {
         let path = source.join(name);
         hash.update(&fs::read(&path).map_err(file("read", &path))?);
     }
@@ -265,7 +274,11 @@ fn fingerprint(source: &Path) -> Result<String, BuildError> {
 }
 
 /// Runs the Go toolchain in a module and returns what it printed.
-fn go(folder: &Path, command: &'static str, arguments: &[&str]) -> Result<String, BuildError> {
+pub(crate) fn go(
+    folder: &Path,
+    command: &'static str,
+    arguments: &[&str],
+) -> Result<String, BuildError> {
     let output = Command::new("go")
         .arg(command)
         .args(arguments)
@@ -285,7 +298,7 @@ fn go(folder: &Path, command: &'static str, arguments: &[&str]) -> Result<String
 }
 
 /// Names the file that an input or output error is about.
-fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BuildError {
+pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BuildError {
     let path = path.to_owned();
     move |source| BuildError::File { what, path, source }
 }

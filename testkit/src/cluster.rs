@@ -345,6 +345,16 @@ impl Cluster {
         Ok(())
     }
 
+    /// Asks the scheduler or the controller manager itself, as the administrator.
+    pub async fn client_of(&self, component: &str) -> Result<Client, ClientError> {
+        let port = match component {
+            component::SCHEDULER => Some(component::SCHEDULER_PORT),
+            component::CONTROLLER_MANAGER => Some(component::CONTROLLER_MANAGER_PORT),
+            _ => None,
+        };
+        Client::with_port(&self.kubeconfig("admin"), port).await
+    }
+
     /// Makes a client for a user, inside the runtime that calls.
     pub async fn client(&self, user: &str) -> Result<Client, ClientError> {
         Client::from_kubeconfig(&self.kubeconfig(user)).await

@@ -11,6 +11,7 @@
 //! - [`proxy`] stands between a client and a server and counts who comes through.
 //! - [`copies`] makes a large cluster's answer of a small one's.
 //! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
+//! - [`gates`] lists the feature gates that a minor's modules register; [`proposals`] reads which components a KEP names.
 //! - [`layouts`] lays it out as the tools do that people collect support data with.
 //!
 //! Every program that starts a cluster calls [`supervise_if_asked`] first thing in `main`.
@@ -28,10 +29,12 @@ mod component;
 pub mod copies;
 pub mod crowd;
 pub mod fake_server;
+mod gates;
 mod hold;
 mod keys;
 pub mod layouts;
 pub mod normalise;
+pub mod proposals;
 pub mod proxy;
 pub mod scenario;
 pub mod standstill;
@@ -42,4 +45,5 @@ pub use binaries::{Binaries, BuildError, minors};
 pub use certificates::{Authority, Fault, Identity};
 pub use client::{Client, ClientError};
 pub use cluster::{Cluster, ClusterError, ClusterOptions};
+pub use gates::gates;
 pub use supervisor::supervise_if_asked;

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::plugin::{nominate, root};
+use super::plugin::{nominate, root, run};
 
 /// Command lines (`$ …`) of README with the lines that follow them in the same block.
 fn shown() -> Vec<(String, String)> {
@@ -27,14 +27,18 @@ fn shown() -> Vec<(String, String)> {
 fn what_readme_shows_is_what_is_printed() {
     let mut checked = 0;
     for (command, output) in shown() {
-        let Some(arguments) = command.strip_prefix("kubectl nominate ") else {
-            continue;
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let run = match words.split_at_checked(2) {
+            Some((["kubectl", "nominate"], arguments)) => nominate(arguments),
+            Some((["kubectl", "features"], arguments)) => {
+                run(env!("CARGO_BIN_EXE_kubectl-features"), arguments, "")
+            }
+            _ => continue,
         };
-        let run = nominate(&arguments.split_whitespace().collect::<Vec<_>>());
         assert_eq!(run.stdout, output, "of {command}: {}", run.stderr);
         checked += 1;
     }
-    assert!(checked >= 3, "README shows {checked} answers");
+    assert!(checked >= 5, "README shows {checked} answers");
 }
 
 #[test]

@@ -544,8 +544,13 @@ pub(crate) fn recorded_moments() -> Vec<PathBuf> {
             .filter(|path| path.is_dir())
             .collect()
     };
+    // Beside the minors lie the answers of components, which are no moments.
+    let features = root().join("tests/recorded/features");
     let minors = folders(&root().join("tests/recorded"));
-    let scenarios = minors.iter().flat_map(|minor| folders(minor));
+    let scenarios = minors
+        .iter()
+        .filter(|minor| **minor != features)
+        .flat_map(|minor| folders(minor));
     let mut moments: Vec<PathBuf> = scenarios.flat_map(|scenario| folders(&scenario)).collect();
     moments.sort();
     moments

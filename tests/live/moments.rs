@@ -79,7 +79,7 @@ async fn at_moment(
 }
 
 /// Whether moments are kept: a minor's recording is of that minor alone.
-fn is_recorded(cluster: &Cluster) -> bool {
+pub(crate) fn is_recorded(cluster: &Cluster) -> bool {
     std::env::var_os(RECORD).is_some() && !cluster.is_mixed()
 }
 

@@ -1,5 +1,6 @@
 //! `kubectl features`: which feature gates really run, what Nodes declare, what Pods need.
 
+mod lookup;
 mod observation;
 mod skew;
 mod snapshot;
@@ -19,6 +20,7 @@ struct Features {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Lookup(Box<lookup::LookupArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
     Version(VersionArgs),
@@ -26,6 +28,7 @@ enum Command {
 
 pub(crate) fn main(env: Env) -> ExitCode {
     super::main::<Features>(env, "features", |features, env| match features.command {
+        Command::Lookup(args) => lookup::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),
         Command::Version(args) => version::run("features", &args, env),

@@ -1,4 +1,4 @@
-//! Builds the components of the named minors into the cache, or of all of them, so that tests start at once.
+//! Builds the components of the named minors into the cache, or of all of them, and lists their gates, so that tests start at once.
 //!
 //! It must not start anything.
 
@@ -18,7 +18,9 @@ fn main() -> ExitCode {
         wanted = testkit::minors();
     }
     for minor in wanted {
-        match testkit::Binaries::of(&minor) {
+        let built = testkit::Binaries::of(&minor)
+            .and_then(|binaries| testkit::gates(&minor).map(|_| binaries));
+        match built {
             Ok(binaries) => println!(
                 "{minor} {} {}",
                 binaries.version(),
