@@ -241,10 +241,9 @@ pub(super) fn offline_error(error: &OfflineError) -> Error {
         OfflineError::Foreign { .. } => base
             .hint("it reads what `kubectl get -o yaml` or `-o json --show-managed-fields` prints"),
         OfflineError::Newer { .. } => base.hint("use a newer kubectl-nominate"),
-        OfflineError::Manifest { .. }
-        | OfflineError::Missing(_)
-        | OfflineError::OtherDocument { .. }
-        | OfflineError::Read { .. } => base,
+        OfflineError::Manifest { .. } | OfflineError::Missing(_) | OfflineError::Read { .. } => {
+            base
+        }
     }
 }
 

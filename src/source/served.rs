@@ -101,7 +101,7 @@ impl Live {
         let (bytes, started) = self.fetch(component, document, way).await?;
         let told = component::read(component.kind, document, &mut bytes.as_slice());
         let told = told.map_err(|error| Failure {
-            state: State::Unreadable,
+            state: error.state(),
             detail: error.to_string(),
         })?;
         let is_told = told.iter().any(|told| matches!(told, Told::Started(_)));

@@ -70,12 +70,20 @@ fn is_used(name: &str, kind: ComponentKind) -> Relevance {
     }
 }
 
+/// Who made a value what it is, the surest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum By {
+    Somebody,
+    /// What the version's default is, is not known.
+    SomebodyOrVersion,
+    Version,
+}
+
 /// What one process does in the place of a gate, as far as it matters.
 struct Part {
     kind: ComponentKind,
     does: Option<bool>,
-    /// Somebody set it; a version did not.
-    is_set: bool,
+    by: By,
     relevance: Relevance,
 }
 
@@ -85,7 +93,10 @@ fn difference(name: &str, members: &[Member<'_, '_>], is_named: bool) -> Option<
         .map(|(process, table)| Part {
             kind: process.name.kind,
             does: does(name, table),
-            is_set: table.gates.get(name).is_some_and(|it| is_set(it, table)),
+            by: table
+                .gates
+                .get(name)
+                .map_or(By::Version, |it| by(it, table)),
             relevance: is_used(name, process.name.kind),
         })
         .collect();
@@ -125,20 +136,23 @@ fn differ<'p>(parts: impl Iterator<Item = &'p Part>) -> bool {
     known.len() > 1
 }
 
-/// Whether somebody set a value. What is not the default of a known version is set by somebody, whoever it is.
-fn is_set(effective: &Effective, table: &Table) -> bool {
+/// What is not the default of a known version was set by somebody, whoever it is.
+fn by(effective: &Effective, table: &Table) -> By {
     match effective.cause {
-        Cause::VersionDefault | Cause::NotInVersion => false,
-        Cause::Unknown => table.behaviour.is_some() && effective.known == Known::Observed,
-        _ => true,
+        Cause::VersionDefault | Cause::NotInVersion => By::Version,
+        Cause::Unknown if effective.known != Known::Observed => By::Version,
+        Cause::Unknown if table.behaviour.is_none() => By::SomebodyOrVersion,
+        _ => By::Somebody,
     }
 }
 
 /// How much a difference matters, among the processes that use the gate.
 fn severity(relevance: Relevance, used: &[&Part]) -> Severity {
     // Versions that differ have gates that differ: the policy allows it, and says how far.
-    if !used.iter().any(|part| part.is_set) {
-        return Severity::Info;
+    match used.iter().map(|part| part.by).min() {
+        Some(By::Somebody) => {}
+        Some(By::SomebodyOrVersion) => return Severity::Warning,
+        Some(By::Version) | None => return Severity::Info,
     }
     let of_servers = |part: &&&Part| part.kind == ComponentKind::KubeApiserver;
     let servers: BTreeSet<bool> = used

@@ -113,6 +113,7 @@ pub(crate) fn skew(
     let missing = missing(&processes, request);
     let is_missing = !missing.is_empty();
     coverage.extend(missing);
+    coverage.extend(processes.iter().flat_map(refused));
     let is_listed = world
         .state_of(&Want::Nodes)
         .is_none_or(|state| state == State::Complete);
@@ -136,6 +137,32 @@ pub(crate) fn skew(
             coverage,
         },
     }
+}
+
+/// Settings that a process would not start with.
+fn refused(process: &Process<'_>) -> Vec<Coverage> {
+    let stored = process
+        .stored
+        .iter()
+        .map(|(document, settings)| (document.word(), *settings));
+    let running = [
+        ("flags", process.flags),
+        ("configuration", process.configuration),
+    ];
+    let running = running
+        .into_iter()
+        .filter_map(|(word, settings)| Some((word, settings?)));
+    let refused = stored
+        .chain(running)
+        .flat_map(|(word, settings)| settings.refused.iter().map(move |fault| (word, fault)));
+    refused
+        .map(|(word, fault)| Coverage {
+            source: String::new(),
+            subject: format!("gates of {} by its {word}", process.name),
+            state: State::Unreadable,
+            detail: Some(format!("it does not start with them: {fault}")),
+        })
+        .collect()
 }
 
 /// Kinds that every cluster has and nobody saw.

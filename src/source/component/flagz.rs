@@ -100,14 +100,15 @@ fn pairs(text: &str) -> Option<BTreeMap<&str, &str>> {
     if count < VOTES {
         return None;
     }
-    // An empty value may have lost the separator's last blank.
+    // An empty value may have lost the separator's last blank. Where nothing is left the value was left out, as 1.32 does:
+    // that is not "nothing was set".
     let bare = separator.trim_end();
     Some(
         lines
             .into_iter()
             .filter_map(|(name, rest)| match rest.strip_prefix(separator) {
                 Some(value) => Some((name, value)),
-                None => (rest == bare).then_some((name, "")),
+                None => (rest == bare && !bare.is_empty()).then_some((name, "")),
             })
             .collect(),
     )

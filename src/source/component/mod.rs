@@ -14,6 +14,7 @@ mod version;
 use std::io::{self, BufRead, Read};
 
 use crate::model::component::{ComponentKind, Document, Told};
+use crate::model::coverage::State;
 
 /// More than any of these documents but metrics, which are read as a stream, has; a bound against an endless answer.
 const MAX_BYTES: u64 = 16 << 20;
@@ -26,11 +27,24 @@ const MAX_STRANGE: usize = 60;
 pub(crate) enum DocumentError {
     #[error(transparent)]
     Read(#[from] io::Error),
+    /// A `Status` of a server that said no.
+    #[error("it is a refusal: {0}")]
+    Refused(String),
     #[error("{0}")]
     Foreign(String),
 }
 
 type ReadDocument = fn(ComponentKind, &mut dyn BufRead) -> Result<Vec<Told>, DocumentError>;
+
+impl DocumentError {
+    /// What the loss is.
+    pub(crate) fn state(&self) -> State {
+        match self {
+            Self::Refused(_) => State::Denied,
+            Self::Read(_) | Self::Foreign(_) => State::Unreadable,
+        }
+    }
+}
 
 /// Reads one kind of document.
 pub(crate) struct Reader {
@@ -91,7 +105,7 @@ fn foreign(text: &str, due: &str) -> DocumentError {
     } else if trimmed.starts_with('<') {
         format!("it is a web page, no {due}")
     } else if let Some(message) = status_message(trimmed) {
-        format!("it is a refusal, no {due}: {message}")
+        return DocumentError::Refused(message);
     } else {
         let first: String = trimmed
             .lines()

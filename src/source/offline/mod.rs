@@ -35,7 +35,7 @@ use super::audit::{Focus, Log};
 use super::bundle::Question;
 use super::component::{self, DocumentError};
 use super::document::{self, Reading};
-use crate::model::component::{ComponentName, Document, Statement};
+use crate::model::component::{ComponentName, ComponentVersion, Document, Statement, Told};
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::{Content, Fact};
 use crate::model::pod::PodName;
@@ -87,12 +87,6 @@ pub(crate) enum OfflineError {
     },
     #[error("{path:?} holds no Kubernetes objects: {fault}")]
     Foreign { path: PathBuf, fault: String },
-    #[error("{path:?} cannot be read as {document}: {fault}")]
-    OtherDocument {
-        path: PathBuf,
-        document: &'static str,
-        fault: String,
-    },
     #[error("{path:?} is a bundle of version {version:?}, which is newer than this program")]
     Newer { path: PathBuf, version: String },
     #[error("{path:?} is a bundle whose manifest cannot be read: {fault}")]
@@ -178,14 +172,16 @@ fn of_component(
     } else {
         return Err(OfflineError::Missing(path.to_owned()));
     };
-    let told = told.map_err(|error| match error {
-        DocumentError::Read(source) => fail(source),
-        DocumentError::Foreign(fault) => OfflineError::OtherDocument {
-            path: path.to_owned(),
-            document: document.word(),
-            fault,
-        },
-    })?;
+    let told = match told {
+        Ok(told) => told,
+        Err(DocumentError::Read(source)) => return Err(fail(source)),
+        Err(error) => {
+            let subject = format!("{} of {component}", document.word());
+            collected.note(&subject, error.state(), error.to_string());
+            // That there is such a component is all that is known.
+            vec![Told::Version(ComponentVersion::default())]
+        }
+    };
     let statements = told.into_iter().map(|told| Statement {
         component: component.clone(),
         document,
