@@ -72,3 +72,4 @@ playground-check: control-planes
 record: control-planes
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- scenario
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- gates
+	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- logs_tell_of_hints

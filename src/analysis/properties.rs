@@ -265,6 +265,7 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
             | Content::Version(_)
             | Content::Workload(_)
             | Content::Write(_)
+            | Content::Line(_)
             | Content::Gates(_) => false,
         };
         if !by_a_denied_read {

@@ -7,6 +7,7 @@ use super::event::Event;
 use super::gates::GateTable;
 use super::node::Node;
 use super::pod::Pod;
+use super::scheduler_line::{LogTime, SchedulerLine};
 use super::version::Minor;
 use super::workload::Workload;
 use super::write::Write;
@@ -23,6 +24,7 @@ pub(crate) enum Content {
     Version(Minor),
     Workload(Workload),
     Write(Box<Write>),
+    Line(Box<SchedulerLine>),
     Gates(GateTable),
 }
 
@@ -42,6 +44,11 @@ impl Content {
             Self::Node(node) => node.newest_observation.max(node.created),
             Self::Claim(_) | Self::Version(_) | Self::Workload(_) | Self::Gates(_) => None,
             Self::Write(write) => write.at,
+            Self::Line(line) => match line.at {
+                LogTime::Exact(at) => Some(at),
+                // To know its year, somebody else has to tell what year it is.
+                LogTime::Yearless(_) => None,
+            },
             Self::Event(event) => event.last.max(event.first),
         }
     }

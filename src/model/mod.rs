@@ -11,6 +11,7 @@ pub(crate) mod gates;
 pub(crate) mod node;
 pub(crate) mod pod;
 pub(crate) mod quantity;
+pub(crate) mod scheduler_line;
 pub(crate) mod selector;
 pub(crate) mod version;
 pub(crate) mod want;

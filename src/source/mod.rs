@@ -13,11 +13,13 @@ pub(crate) mod exec;
 mod failure;
 pub(crate) mod gather;
 pub(crate) mod kubeconfig;
+mod lines;
 pub(crate) mod live;
 mod metrics;
 pub(crate) mod offline;
 pub(crate) mod proxy;
 mod retry;
+pub(crate) mod scheduler_log;
 mod transport;
 pub(crate) mod watch;
 

@@ -1,7 +1,7 @@
 //! What `--from` names: a path, and what its bytes are where they do not say so themselves.
 
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// `[KIND[@SUBJECT]:]PATH`. A prefix that is no kind belongs to the path.
@@ -10,6 +10,13 @@ pub(crate) struct Place {
     pub(crate) path: PathBuf,
     /// The component that a text of metrics is of: `kube-apiserver` of `metrics@kube-apiserver/a:PATH`.
     pub(crate) component: Option<String>,
+}
+
+impl Place {
+    /// Whether it is standard input.
+    pub(crate) fn is_stdin(&self) -> bool {
+        self.path == Path::new("-")
+    }
 }
 
 impl FromStr for Place {

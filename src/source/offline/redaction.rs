@@ -26,6 +26,7 @@ pub(super) fn is_hidden(content: &Content) -> bool {
         Content::Version(_)
         | Content::Workload(_)
         | Content::Write(_)
+        | Content::Line(_)
         | Content::Gates(_)
         | Content::Draft(_) => false,
     }
