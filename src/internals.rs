@@ -15,6 +15,7 @@ pub const ENTRIES: &[(&str, Entry)] = &[
     ("audit_line", audit_line),
     ("document", document),
     ("event_note", event_note),
+    ("scheduler_log", scheduler_log),
     ("scheduler_message", scheduler_message),
 ];
 
@@ -50,6 +51,13 @@ pub fn event_note(bytes: &[u8]) {
     drop(crate::analysis::preempted_note::parse(
         &String::from_utf8_lossy(bytes),
     ));
+}
+
+/// A scheduler's log.
+pub fn scheduler_log(bytes: &[u8]) {
+    use crate::source::audit::Focus;
+    let log = crate::source::scheduler_log::read(&mut Cursor::new(bytes), &Focus::default());
+    log.into_contents().for_each(drop);
 }
 
 /// A scheduler's message.

@@ -10,10 +10,12 @@ mod it {
     mod coverage;
     mod credentials;
     mod errors;
+    mod growing;
     mod incarnations;
     mod layers;
     mod layouts;
     mod levels;
+    mod logged;
     mod many;
     mod plugin;
     mod readme;

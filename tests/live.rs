@@ -32,6 +32,8 @@ mod gates;
 mod hostile;
 #[path = "live/killed.rs"]
 mod killed;
+#[path = "live/logged.rs"]
+mod logged;
 #[path = "live/machinery.rs"]
 mod machinery;
 #[path = "live/matrix.rs"]
@@ -106,6 +108,11 @@ fn main() -> ExitCode {
                 );
             }
         }
+    }
+    for minor in testkit::minors() {
+        let name = format!("{minor}::{}", logged::NAME);
+        let clusters = Arc::clone(&clusters);
+        add(name, Box::new(move || logged::works(&clusters, &minor)));
     }
     if let [.., before, newest] = testkit::minors().as_slice() {
         let name = format!("{newest}::{}", mixed::NAME);

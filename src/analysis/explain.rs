@@ -332,6 +332,7 @@ fn of_one(
 ) -> NominationExplanation {
     let story = Story::of(index, pod, header.now);
     header.coverage.extend(expired_history(&story));
+    header.coverage.extend(story.attempts.coverage());
     let verdict = verdict::judge(&story);
     let settled = deadline::is_settled(&story, &verdict);
     let holds_until = deadline::next(&story);

@@ -23,7 +23,8 @@ pub(crate) struct Index<'w> {
     on_node: BTreeMap<&'w str, Vec<&'w Pod>>,
     /// Pending Pods by the node that they are nominated to.
     nominated: BTreeMap<&'w str, Vec<&'w Pod>>,
-    names: BTreeSet<&'w PodName>,
+    /// When Pods of a name were created.
+    names: BTreeMap<&'w PodName, BTreeSet<Timestamp>>,
     /// When the youngest Pod of a namespace and name was created that is on a node.
     youngest_named: BTreeMap<&'w PodName, Timestamp>,
     /// The same for Pods of a controller, whose names have the same stem.
@@ -48,7 +49,7 @@ impl<'w> Index<'w> {
             world,
             on_node: BTreeMap::new(),
             nominated: BTreeMap::new(),
-            names: BTreeSet::new(),
+            names: BTreeMap::new(),
             youngest_named: BTreeMap::new(),
             youngest_alike: BTreeMap::new(),
             preemptions: BTreeMap::new(),
@@ -85,7 +86,8 @@ impl<'w> Index<'w> {
     }
 
     fn add_pod(&mut self, pod: &'w Pod) {
-        self.names.insert(&pod.name);
+        let of_name = self.names.entry(&pod.name).or_default();
+        of_name.extend(pod.created);
         let Some(node) = &pod.node else {
             if let Some(node) = &pod.nominated_node {
                 self.nominated.entry(node).or_default().push(pod);
@@ -159,7 +161,16 @@ impl<'w> Index<'w> {
 
     /// Whether a Pod of this name was seen.
     pub(super) fn is_named(&self, name: &PodName) -> bool {
-        self.names.contains(name)
+        self.names.contains_key(name)
+    }
+
+    /// When the next Pod of this one's name was created, if one was.
+    pub(super) fn successor(&self, pod: &Pod) -> Option<Timestamp> {
+        let of_name = self.names.get(&pod.name)?;
+        of_name
+            .iter()
+            .find(|created| pod.created.is_some_and(|own| **created > own))
+            .copied()
     }
 
     /// Whether a Pod with this name, or one of a controller with the same generated name, came to a node after that time.

@@ -4,6 +4,7 @@
 
 pub(crate) mod access;
 mod account;
+mod attempts;
 mod deadline;
 pub(crate) mod explain;
 pub(crate) mod gates;

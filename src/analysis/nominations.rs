@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::attempts::Hint;
 use super::story::Story;
 use crate::answer::nomination_explanation::{Decision, Ended, Nomination, NominationKind, Writer};
 use crate::model::pod::{FieldOwner, OwnedField};
@@ -101,7 +102,10 @@ pub(super) fn of_object(story: &Story<'_>) -> Vec<Nomination> {
                 found.push(earlier);
             }
             Some(Nomination {
-                node: decision.as_ref().map(|decision| decision.node.clone()),
+                node: decision
+                    .as_ref()
+                    .map(|decision| decision.node.clone())
+                    .or_else(|| hinted(story, owner.time)),
                 kind: NominationKind::External,
                 by: Writer {
                     manager: Some(owner.manager.clone()),
@@ -122,9 +126,10 @@ pub(super) fn of_object(story: &Story<'_>) -> Vec<Nomination> {
         (Some(owner), None, _) => {
             // PreBind leaves the node on the claim, also after the binding.
             let prepared = story.claims().find_map(|claim| claim.selected_node.clone());
+            let logged = story.attempts.nominated_before_binding();
             let expected = prepared.is_some() || !owner.owns(OwnedField::ScheduledMessage);
             Some(Nomination {
-                node: prepared,
+                node: prepared.or_else(|| logged.map(str::to_owned)),
                 kind: if expected {
                     NominationKind::Expectation
                 } else {
@@ -175,6 +180,17 @@ pub(super) fn of_object(story: &Story<'_>) -> Vec<Nomination> {
     }
     found.extend(last);
     found
+}
+
+/// Where an outsider's hint pointed that stood at the binding, as the scheduler's log shows it: to the node that could not be evaluated, or to
+/// the only one that was.
+fn hinted(story: &Story<'_>, written: Option<Timestamp>) -> Option<String> {
+    let attempt = story.attempts.binding()?;
+    let alone = || {
+        let (node, evaluated) = attempt.bound()?;
+        (evaluated == 1 && attempt.hint(written) != Hint::Late).then_some(node)
+    };
+    attempt.failed_node().or_else(alone).map(str::to_owned)
 }
 
 /// An outsider's decision after which somebody else wrote the field; its own entry is gone by then (observed, 1.37.2).

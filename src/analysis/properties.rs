@@ -269,6 +269,7 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
             | Content::Version(_)
             | Content::Workload(_)
             | Content::Write(_)
+            | Content::Line(_)
             | Content::Statements(_)
             | Content::Replicas(_) => false,
         };

@@ -5,6 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::account::{self, Account};
+use super::attempts::Attempts;
 use super::index::{Index, Preemption};
 use super::preempted_note::{self, Preemptor};
 use super::{message, nominations, timeline, victims};
@@ -41,6 +42,8 @@ pub(super) struct Story<'w> {
     pub(super) pod: &'w Pod,
     pub(super) source: &'w str,
     pub(super) now: Timestamp,
+    /// What schedulers' logs tell, if some were read.
+    pub(super) attempts: Attempts<'w>,
     /// What an audit log witnessed, if one was read.
     pub(super) account: Option<Account>,
     /// Oldest first.
@@ -60,6 +63,7 @@ impl<'w> Story<'w> {
             pod: &pod.value,
             source: &pod.source,
             now,
+            attempts: Attempts::default(),
             account: None,
             nominations: Vec::new(),
             binding: None,
@@ -69,6 +73,7 @@ impl<'w> Story<'w> {
             timeline: Vec::new(),
         };
         story.binding = story.find_binding();
+        story.attempts = Attempts::of(index, story.pod, story.binding.as_ref(), now);
         story.report = story.find_report();
         story.account = account::of(&story);
         story.nominations = nominations::find(&story);
@@ -321,7 +326,9 @@ impl<'w> Story<'w> {
             .scheduled()
             .filter(|condition| condition.reason.as_deref() != Some("SchedulingGated"))
             .and_then(|condition| condition.message.clone());
-        let raw = condition.or_else(|| failures.last().map(|event| event.note.clone()));
+        let raw = condition
+            .or_else(|| failures.last().map(|event| event.note.clone()))
+            .or_else(|| self.attempts.last_failure().map(str::to_owned));
         let parsed = raw.as_deref().map(message::parse).unwrap_or_default();
         SchedulerReport {
             attempts: failures.iter().map(|event| event.count).sum(),

@@ -1,4 +1,4 @@
-//! What happened to the Pod, in order of time: creation, conditions, managedFields and events.
+//! What happened to the Pod, in order of time: creation, conditions, managedFields, logs and events.
 //!
 //! Order of an event's times: series, lastTimestamp, eventTime, firstTimestamp, creationTimestamp.
 
@@ -56,6 +56,7 @@ pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
             ));
         }
     }
+    moments.extend(story.attempts.moments());
     moments.extend(story.index.writes(pod).into_iter().filter_map(audited));
     for event in story.events() {
         let value = &event.value;

@@ -8,6 +8,7 @@ use super::event::Event;
 use super::node::Node;
 use super::pod::Pod;
 use super::replica::Replica;
+use super::scheduler_line::{LogTime, SchedulerLine};
 use super::version::Minor;
 use super::workload::Workload;
 use super::write::Write;
@@ -27,6 +28,7 @@ pub(crate) enum Content {
     /// What a document says of components.
     Statements(Vec<Statement>),
     Replicas(Vec<Replica>),
+    Line(Box<SchedulerLine>),
 }
 
 /// A statement and where it was read.
@@ -49,6 +51,11 @@ impl Content {
             | Self::Replicas(_)
             | Self::Statements(_) => None,
             Self::Write(write) => write.at,
+            Self::Line(line) => match line.at {
+                LogTime::Exact(at) => Some(at),
+                // To know its year, somebody else has to tell what year it is.
+                LogTime::Yearless(_) => None,
+            },
             Self::Event(event) => event.last.max(event.first),
         }
     }

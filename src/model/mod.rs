@@ -13,6 +13,7 @@ pub(crate) mod pod;
 pub(crate) mod quantity;
 pub(crate) mod record;
 pub(crate) mod replica;
+pub(crate) mod scheduler_line;
 pub(crate) mod selector;
 pub(crate) mod version;
 pub(crate) mod want;

@@ -14,6 +14,7 @@ use super::fact::{Content, Fact};
 use super::node::Node;
 use super::pod::{Pod, PodName, Uid};
 use super::replica::Replica;
+use super::scheduler_line::SchedulerLine;
 use super::version::Minor;
 use super::want::Want;
 use super::workload::{Workload, WorkloadKind};
@@ -47,6 +48,8 @@ pub(crate) struct World {
     replicas: BTreeSet<Replica>,
     /// Audited requests by their ID.
     writes: BTreeMap<String, Sourced<Write>>,
+    /// What schedulers' logs say, by Pod, with the source; files overlap.
+    lines: BTreeMap<PodName, BTreeMap<SchedulerLine, String>>,
     /// Pods that were there and are no more; what is known of them is their last state.
     gone: BTreeSet<Uid>,
     answered: BTreeMap<Want, State>,
@@ -143,6 +146,13 @@ impl World {
                     let value = *write;
                     self.writes
                         .insert(value.id.clone(), Sourced { source, value });
+                }
+            }
+            Content::Line(line) => {
+                let of_pod = self.lines.entry(line.pod.clone()).or_default();
+                let known = of_pod.entry(*line).or_insert_with(|| source.clone());
+                if source < *known {
+                    *known = source;
                 }
             }
             Content::Version(minor) => self.version = self.version.max(Some(minor)),
@@ -366,6 +376,15 @@ impl World {
 
     pub(crate) fn pod(&self, uid: &Uid) -> Option<&Sourced<Pod>> {
         self.pods.get(uid)
+    }
+
+    /// What schedulers' logs say of Pods of this name, and where.
+    pub(crate) fn lines_about(
+        &self,
+        name: &PodName,
+    ) -> impl Iterator<Item = (&SchedulerLine, &str)> {
+        let lines = self.lines.get(name).into_iter().flatten();
+        lines.map(|(line, source)| (line, source.as_str()))
     }
 
     pub(crate) fn pods(&self) -> impl Iterator<Item = &Sourced<Pod>> {

@@ -3,7 +3,7 @@
 //! The bytes are the server's own, managed fields included. Nothing may be left out or put in order here; what belongs
 //! to the machine is taken out by [`crate::normalise`], and only for what is committed.
 
-#![expect(clippy::disallowed_methods, reason = "it reads the audit log")]
+#![expect(clippy::disallowed_methods, reason = "it reads logs")]
 
 use std::fs;
 use std::io;
@@ -32,7 +32,7 @@ pub enum CollectError {
 /// Writes a moment into a folder and returns the files.
 ///
 /// `pod.json` is the Pod that the moment is about, `pod-NAME.json` are the others of its namespace; `pods.json` and
-/// `nodes.json` are the whole cluster's, `events.json`, `events-v1.json` and the audit log beside the folder the namespace's.
+/// `nodes.json` are the whole cluster's, `events.json`, `events-v1.json` and the logs of server and schedulers beside the folder the namespace's.
 pub async fn collect(
     cluster: &Cluster,
     namespace: &str,
@@ -74,7 +74,41 @@ pub async fn collect(
     let lines = fs::read_to_string(&log).map_err(file("read", &log))?;
     let path = audit_log(folder);
     fs::write(&path, audit_of(&lines, namespace)).map_err(file("write", &path))?;
+    let path = scheduler_log(folder);
+    fs::write(&path, lines_of_schedulers(cluster, namespace)?).map_err(file("write", &path))?;
     Ok(written)
+}
+
+/// Where [`collect`] puts what the schedulers' logs say of the namespace's Pods: beside the moment's folder.
+pub fn scheduler_log(folder: &Path) -> PathBuf {
+    folder.with_extension("scheduler.log")
+}
+
+/// The lines of all schedulers about Pods of a namespace, as they stand.
+fn lines_of_schedulers(cluster: &Cluster, namespace: &str) -> Result<String, CollectError> {
+    let folder = cluster.logs();
+    let fail = || file("read", &folder);
+    let mut logs: Vec<PathBuf> = fs::read_dir(&folder)
+        .map_err(fail())?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .map_err(fail())?;
+    logs.sort();
+    let is_of_scheduler = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        name.is_some_and(|name| name.starts_with("kube-scheduler"))
+    };
+    let of_namespace = format!("\"{namespace}/");
+    let mut found = String::new();
+    for log in logs.iter().filter(|path| is_of_scheduler(path)) {
+        let lines = fs::read_to_string(log).map_err(file("read", log))?;
+        found.extend(
+            lines
+                .split_inclusive('\n')
+                .filter(|line| line.contains(&of_namespace)),
+        );
+    }
+    Ok(found)
 }
 
 /// Where [`collect`] puts the audit log of a moment: beside its folder, since it is a witness of its own.

@@ -248,6 +248,8 @@ impl Plan {
         self.write(&file, config.to_string());
         let mut arguments = self.serving(port, &kubeconfig);
         arguments.push(format!("--config={STATE}/{file}"));
+        // Its log then tells when it learned of a change, and of each attempt.
+        arguments.push("--v=4".to_owned());
         self.program(name, SCHEDULER, arguments)
     }
 

@@ -718,7 +718,37 @@ fn what_does_not_go_together_is_told() {
     for (arguments, sentence) in [
         (
             &["web", "--watch", "--from", "examples/preemption"][..],
-            "error: --watch needs a cluster: what --from reads does not change\n",
+            "error: only an audit log that grows can be followed, and \"examples/preemption\" is none: it is no file\n",
+        ),
+        (
+            &["web", "--watch", "--from", "-"],
+            "error: --watch follows a file: standard input has no name that is rotated\n",
+        ),
+        (
+            &[
+                "web",
+                "--watch",
+                "--from",
+                "audit.log",
+                "--from",
+                "examples/preemption",
+            ],
+            "error: --watch follows one audit log, and --from names several inputs\n",
+        ),
+        (
+            &[
+                "web",
+                "--watch",
+                "--from",
+                "audit.log",
+                "--now",
+                "2026-11-30T08:05:00Z",
+            ],
+            "error: --watch goes by the times of the log, which --now replaces\n",
+        ),
+        (
+            &["web", "--watch", "--from", "Cargo.toml"],
+            "error: only an audit log that grows can be followed, and \"Cargo.toml\" is none: it is no audit log with an event on each line\n",
         ),
         (
             &[

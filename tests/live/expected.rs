@@ -3,6 +3,7 @@
 //! It must not know what is due: `rows` does.
 
 use std::error::Error;
+use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use testkit::scenario::Moment;
 use crate::audited::FROM_AUDIT;
 use crate::collected;
 use crate::dumped;
+use crate::logged::{BESIDE_AUDIT, BESIDE_FILES};
 use crate::matrix;
 use crate::plugin::{kubectl, same};
 use crate::rows::{A_MINUTE_LATER, FROM_FILES, ROWS, Row, WITH_FEW_RIGHTS, WITH_FEW_RIGHTS_LATER};
@@ -81,6 +83,7 @@ pub(crate) fn check(
         collected::check_more(cluster, moment, folder, &live)?;
     }
     let log = collect::audit_log(folder);
+    let said = collect::scheduler_log(folder);
     let folder = folder.to_str().ok_or("the folder's name is not UTF-8")?;
     let from_files = explain(cluster, "nobody", moment, &["--from", folder, "--now", now])?;
     match find(FROM_FILES, moment) {
@@ -90,6 +93,24 @@ pub(crate) fn check(
     let log = log.to_str().ok_or("the folder's name is not UTF-8")?;
     let audited = explain(cluster, "nobody", moment, &["--from", log, "--now", now])?;
     due(find(FROM_AUDIT, moment).unwrap_or(row), &audited)?;
+    // A Pod that no scheduler looks at is in no scheduler's log.
+    if fs::metadata(&said)?.len() > 0 {
+        let said = said.to_str().ok_or("the folder's name is not UTF-8")?;
+        let beside = |witness: &str| {
+            let from = ["--from", witness, "--from", said, "--now", now];
+            explain(cluster, "nobody", moment, &from)
+        };
+        let by_files = find(FROM_FILES, moment).unwrap_or(row);
+        due(
+            find(BESIDE_FILES, moment).unwrap_or(by_files),
+            &beside(folder)?,
+        )?;
+        let by_audit = find(FROM_AUDIT, moment).unwrap_or(row);
+        due(
+            find(BESIDE_AUDIT, moment).unwrap_or(by_audit),
+            &beside(log)?,
+        )?;
+    }
     matrix::check(cluster, moment, &live)?;
     let place = tempfile::tempdir()?;
     for (number, path) in dumped::dump(cluster, moment, place.path())?

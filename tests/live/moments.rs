@@ -19,7 +19,7 @@ use testkit::scenario::{Moment, Observer, Scenario, Step};
 use crate::{clusters, expected};
 
 /// Environment variable that makes `make record` of this test.
-const RECORD: &str = "KUBE_PLACEMENT_RECORD";
+pub(crate) const RECORD: &str = "KUBE_PLACEMENT_RECORD";
 
 /// Plays one scenario.
 pub(crate) fn play(cluster: &Cluster, scenario: &Scenario) -> Result<(), Box<dyn Error>> {

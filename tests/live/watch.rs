@@ -452,3 +452,46 @@ fn outlives_the_server(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
     same(&stderr.contains("too old resource version"), &true)
         .map_err(|error| format!("{error}: {stderr}").into())
 }
+
+/// An audit log that its server rotates while it is followed: the file begins with the Pod, and ends in another one.
+pub(crate) fn follows_a_rotated_log(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
+    let scene = Scene::new(cluster, "watch-log")?;
+    let log = cluster.audit_log();
+    let folder = log.parent().ok_or("the log is in a folder")?;
+    let files = || -> Result<usize, Box<dyn Error>> {
+        let names = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name()));
+        let names: Vec<_> = names.collect::<std::io::Result<_>>()?;
+        let is_log = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with("audit");
+        Ok(names.iter().filter(is_log).count())
+    };
+    let path = log.display().to_string();
+    let arguments = ["web", "--watch", "--from", &path, "--timeout=2m"];
+    let mut going = scene.explain("nobody", &arguments)?;
+    going.until("waiting for a write")?;
+    scene.apply(&GATED.replace("POD", "web"))?;
+    going.until("scheduling-gates")?;
+    let before = files()?;
+    for round in 0..20 {
+        if files()? > before {
+            break;
+        }
+        // Both objects of a write are logged, and kubectl keeps what was applied: some 400 kB a line.
+        let large = format!(
+            "metadata: {{name: POD, namespace: NAMESPACE, annotations: {{filling: \"{round}{}\"}}}}",
+            "x".repeat(100_000)
+        );
+        let gated = GATED.replace("metadata: {name: POD, namespace: NAMESPACE}", &large);
+        scene.apply(&gated.replace("POD", "large"))?;
+    }
+    same(&(files()? > before), &true).map_err(|_| "the server did not rotate its log")?;
+    let hint = r#"{"status": {"nominatedNodeName": "n1"}}"#;
+    let subresource = ["--subresource=status", "--type=merge", "-p", hint];
+    scene.admin(&[&["patch", "pod", "web"], &subresource[..]].concat())?;
+    scene.remove_gate("web")?;
+    let (code, answers, stderr) = going.end()?;
+    same(&code, &Some(0)).map_err(|error| format!("{error}: {stderr}"))?;
+    in_order(&verdicts(&answers), &["Gated", "Honoured"])?;
+    let last = answers.last().ok_or("there is an answer")?;
+    same(&last["verdict"]["certainty"], &Value::from("Proven"))?;
+    same(&last["binding"]["node"], &Value::from("n1"))
+}

@@ -1,6 +1,7 @@
 //! Bound to another node than the nominated one, and why, if that can be shown.
 
 use super::Story;
+use crate::analysis::attempts::Hint;
 use crate::analysis::story::event_evidence;
 use crate::answer::nomination_explanation::{
     Certainty, Ended, Evidence, Nomination, NominationKind, Verdict, VerdictKind,
@@ -37,6 +38,16 @@ pub(super) fn whence(story: &Story<'_>, last: &Nomination) -> Whence {
     if last.kind == NominationKind::Expectation {
         evidence.push(story.evidence(None, "a claim of it has the annotation volume.kubernetes.io/selected-node, which PreBind wrote"));
     }
+    if let Some(node) = last.node.as_deref().filter(|_| last.by.scheduler.is_some()) {
+        evidence.extend(story.attempts.nominating_evidence(node));
+    }
+    evidence.extend(
+        story
+            .attempts
+            .binding()
+            .iter()
+            .flat_map(|attempt| attempt.evidence().collect::<Vec<_>>()),
+    );
     let owner = story.nominator();
     let stated = story.pod.nominated_node.is_some();
     if is_witnessed {
@@ -116,14 +127,19 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
             ),
         ));
     }
+    let mut certainty = whence.certainty;
     if cause.is_none() && last.kind == NominationKind::External {
-        cause = Some("outside-hint-ignored");
-        " A hint is tried first; a node that fails the scheduler's filters, or a hint that comes late, is passed over without an event.".clone_into(&mut why);
+        let passed_over = passed_over(story, last);
+        cause = Some(passed_over.cause);
+        passed_over.why.clone_into(&mut why);
+        if !passed_over.is_stated {
+            certainty = Certainty::Inferred;
+        }
     }
     Some(Verdict {
         kind: VerdictKind::Moved,
         cause,
-        certainty: whence.certainty,
+        certainty,
         overdue: false,
         summary: format!(
             "It was nominated to {nominated} {}, but is bound to {}.{why}",
@@ -132,4 +148,50 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         evidence,
         advice: Vec::new(),
     })
+}
+
+/// Why a hint was passed over.
+struct PassedOver {
+    cause: &'static str,
+    why: &'static str,
+    /// Whether it is what was seen, and not concluded from times of two clocks.
+    is_stated: bool,
+}
+
+/// What the scheduler's log shows of the hint in the attempt that bound the Pod.
+fn passed_over(story: &Story<'_>, last: &Nomination) -> PassedOver {
+    let told = |cause, why, is_stated| PassedOver {
+        cause,
+        why,
+        is_stated,
+    };
+    let attempt = story.attempts.binding();
+    let failed = attempt.and_then(|attempt| attempt.failed_node());
+    if failed.is_some() && failed == last.node.as_deref() {
+        return told(
+            "outside-hint-infeasible",
+            " The scheduler tried that node first and could not evaluate it.",
+            true,
+        );
+    }
+    let evaluated = attempt
+        .and_then(|attempt| attempt.bound())
+        .map(|(_, evaluated)| evaluated);
+    match attempt.map_or(Hint::Unknown, |attempt| attempt.hint(last.from)) {
+        Hint::Late => told(
+            "outside-hint-late",
+            " The attempt that bound it had begun before the hint was written.",
+            false,
+        ),
+        Hint::InTime if evaluated.is_some_and(|evaluated| evaluated > 1) => told(
+            "outside-hint-infeasible",
+            " The hint was there when the attempt began that bound it: that node was tried first, and failed the scheduler's filters.",
+            false,
+        ),
+        Hint::InTime | Hint::Unknown => told(
+            "outside-hint-ignored",
+            " A hint is tried first; a node that fails the scheduler's filters, or a hint that comes late, is passed over without an event.",
+            true,
+        ),
+    }
 }

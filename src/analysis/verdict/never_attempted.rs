@@ -14,7 +14,8 @@ pub(in crate::analysis) const YOUNG: SignedDuration = SignedDuration::from_secs(
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let pod = story.pod;
-    if pod.scheduled().is_some() || story.scheduler_events().next().is_some() || pod.finished() {
+    let has_reported = pod.scheduled().is_some() || story.scheduler_events().next().is_some();
+    if has_reported || story.attempts.is_tried() || pod.finished() {
         return None;
     }
     let scheduler = &pod.scheduler_name;

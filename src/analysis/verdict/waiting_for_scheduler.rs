@@ -3,6 +3,7 @@
 //! Setting an empty field wakes nobody (observed on 1.35.4, 1.36.3 and 1.37.2).
 
 use super::Story;
+use crate::analysis::attempts::Hint;
 use crate::analysis::room::{Count, shortages};
 use crate::answer::nomination_explanation::{Certainty, NominationKind, Verdict, VerdictKind};
 
@@ -40,7 +41,19 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     for shortage in shortages(story, node, Count::Bound).unwrap_or_default() {
         evidence.push(story.evidence(None, format!("{node}, {}", shortage.words())));
     }
-    let (cause, what) = if let Some(condition) = unschedulable {
+    let attempt = story.attempts.last();
+    let is_tried = attempt.is_some_and(|attempt| attempt.hint(standing.from) == Hint::InTime);
+    evidence.extend(
+        attempt
+            .iter()
+            .flat_map(|attempt| attempt.evidence().collect::<Vec<_>>()),
+    );
+    let (cause, what) = if is_tried {
+        (
+            "outside-hint-tried",
+            "the scheduler's log tells of an attempt after that, and no object shows what came of it",
+        )
+    } else if let Some(condition) = unschedulable {
         evidence.push(story.evidence(
             condition.last_transition,
             format!(
@@ -61,7 +74,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     Some(Verdict {
         kind: VerdictKind::WaitingForScheduler,
         cause: Some(cause),
-        certainty: if story.nominator().is_some() && node_seen && claims_settled {
+        certainty: if story.nominator().is_some() && node_seen && claims_settled && !is_tried {
             Certainty::Proven
         } else {
             Certainty::Inferred

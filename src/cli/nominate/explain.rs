@@ -44,6 +44,9 @@ Examples:
   # Wait until it is bound to the nominated node and taken up there; 3 if something else is final, 7 if it takes longer
   kubectl nominate explain web-0 --for=verdict=Honoured --timeout=5m
 
+  # The same from the audit log that the API server writes, across its rotations
+  kubectl nominate explain web-0 -n shop --watch --from /var/log/kubernetes/audit.log
+
   # List what would be read, and whether you may
   kubectl nominate explain web-0 --show-access
 
@@ -90,25 +93,37 @@ pub(super) enum FailOn {
     Warning,
 }
 
+impl ExplainArgs {
+    /// What a watch is to do.
+    fn task<'a>(&'a self, request: &'a Request) -> Task<'a> {
+        Task {
+            args: &self.watch,
+            output: &self.output,
+            fail_on: self.fail_on,
+            request,
+        }
+    }
+}
+
 pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
     // Parse.
     args.output.start_logging();
     args.watch
-        .check(!args.input.from.is_empty(), args.input.now.is_some())?;
+        .check(&args.input.from, args.input.now.is_some())?;
     let runtime = Runtime::start()?;
     if args.show_access {
         return show_access(args, &runtime, env);
     }
+    if let (true, [place]) = (args.watch.follows(), args.input.from.as_slice()) {
+        let selection = args.selection.selection()?;
+        let request = args.selection.request(selection, None, None);
+        let task = args.task(&request);
+        return watch::growing::run(&task, &place.path, &runtime, env);
+    }
     if args.watch.follows() {
         let (live, request) = connect(&args.selection, &args.connection, &runtime, env)?;
-        let task = Task {
-            args: &args.watch,
-            output: &args.output,
-            fail_on: args.fail_on,
-            request: &request,
-            origin: Origin::Live(Box::new(live)),
-        };
-        return watch::run(&task, &runtime, env);
+        let origin = Origin::Live(Box::new(live));
+        return watch::run(&args.task(&request), &origin, &runtime, env);
     }
     let (mut origins, request) = open(args, &runtime, env)?;
 

@@ -1,8 +1,9 @@
 //! `kubectl nominate explain --watch` and `--for`: the explanation again and again, until it is as wanted or final.
 //!
 //! Each round reads, judges and shows as one explanation does; here is only when the next round comes, and which is the
-//! last. Why it ends as it does: docs/decisions/0006.
+//! last. Of a cluster here, of an audit log that grows in `growing`. Why it ends as it does: docs/decisions/0006.
 
+pub(super) mod growing;
 mod memory;
 mod page;
 
@@ -26,6 +27,7 @@ use crate::model::pod::Uid;
 use crate::model::world::World;
 use crate::source::Origin;
 use crate::source::gather::gather;
+use crate::source::offline::Place;
 use crate::source::watch::{Deadline, Watcher};
 
 /// As `kubectl wait` has it.
@@ -36,7 +38,7 @@ const WEEK: Duration = Duration::from_hours(7 * 24);
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Watch options")]
 pub(super) struct WatchArgs {
-    /// Go on, and tell of each change, until nothing more can become of the Pods
+    /// Go on, and tell of each change, until nothing more can become of the Pods; with --from, of an audit log that grows
     #[arg(short, long)]
     watch: bool,
     /// Wait for one of these verdicts, verdict=KIND[,KIND...]; ends with 3 if another one is final
@@ -101,7 +103,7 @@ impl WatchArgs {
     }
 
     /// What does not go together, in a sentence that says why.
-    pub(super) fn check(&self, from: bool, now: bool) -> Result<(), Error> {
+    pub(super) fn check(&self, from: &[Place], now: bool) -> Result<(), Error> {
         let usage = |sentence: &str, hint: &str| Err(Error::new(Kind::Usage, sentence).hint(hint));
         let flag = if self.watch { "--watch" } else { "--for" };
         match (self.follows(), self.timeout) {
@@ -109,9 +111,23 @@ impl WatchArgs {
                 "--timeout is the time to wait, and nothing is waited for",
                 "give --watch or --for as well; the limit of one request is --request-timeout",
             ),
-            (true, _) if from => usage(
-                &format!("{flag} needs a cluster: what --from reads does not change"),
-                &format!("leave out {flag} or --from"),
+            (true, _) if from.len() > 1 => usage(
+                &format!("{flag} follows one audit log, and --from names several inputs"),
+                "the other inputs do not change; explain them without it",
+            ),
+            (true, _) if from.iter().any(Place::is_stdin) => usage(
+                &format!("{flag} follows a file: standard input has no name that is rotated"),
+                "name the audit log's file",
+            ),
+            (true, _) if from.iter().any(|place| place.document.is_some()) => usage(
+                &format!(
+                    "{flag} follows an audit log: metrics do not change once they are written down"
+                ),
+                "name the audit log's file",
+            ),
+            (true, _) if now && !from.is_empty() => usage(
+                &format!("{flag} goes by the times of the log, which --now replaces"),
+                &format!("leave out {flag} or --now"),
             ),
             (true, _) if now => usage(
                 &format!("{flag} goes by the server's clock, which --now replaces"),
@@ -133,12 +149,16 @@ pub(super) struct Task<'a> {
     pub(super) output: &'a OutputArgs,
     pub(super) fail_on: FailOn,
     pub(super) request: &'a Request,
-    pub(super) origin: Origin,
 }
 
-pub(super) fn run(task: &Task<'_>, runtime: &Runtime, env: &mut Env) -> Result<u8, Error> {
+pub(super) fn run(
+    task: &Task<'_>,
+    origin: &Origin,
+    runtime: &Runtime,
+    env: &mut Env,
+) -> Result<u8, Error> {
     let deadline = task.args.deadline();
-    let Some(mut watcher) = Watcher::of(&task.origin) else {
+    let Some(mut watcher) = Watcher::of(origin) else {
         return Err(Error::new(Kind::Internal, "only a cluster can be watched"));
     };
     let mut memory = Memory::new(task.request);
@@ -146,11 +166,9 @@ pub(super) fn run(task: &Task<'_>, runtime: &Runtime, env: &mut Env) -> Result<u
 
     // The first look may fail as any explanation may.
     let mut world = World::default();
-    runtime.block_on(gather(
-        &mut world,
-        std::slice::from_ref(&task.origin),
-        |world| explain::wants(world, task.request),
-    ))?;
+    runtime.block_on(gather(&mut world, std::slice::from_ref(origin), |world| {
+        explain::wants(world, task.request)
+    }))?;
     let chosen = select::choose(&world, task.request);
     if !chosen.missing.is_empty() {
         let errors: Vec<Error> = chosen
@@ -202,7 +220,7 @@ pub(super) fn run(task: &Task<'_>, runtime: &Runtime, env: &mut Env) -> Result<u
         }
 
         // Gather.
-        let Some(next) = memory.next(task, &mut watcher, deadline, runtime, env)? else {
+        let Some(next) = memory.next(origin, &mut watcher, deadline, runtime, env)? else {
             page.show_whole(&answer, task.output, env)?;
             task.say_timed_out(items, &counted, env);
             return Ok(exit::TIMED_OUT);

@@ -19,7 +19,7 @@ const MAX_DRAFTS: usize = 10_000;
 /// Fields of a status that a kubelet writes whole, and that tell of a placement.
 const REPORTED: &[&str] = &["phase", "reason", "message", "startTime"];
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Drafts {
     open: BTreeMap<PodName, Value>,
     /// Earlier incarnations.

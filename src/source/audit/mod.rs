@@ -7,7 +7,7 @@ mod event;
 mod wrapping;
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead};
+use std::io::BufRead;
 
 use jiff::Timestamp;
 use memchr::memmem::Finder;
@@ -15,14 +15,15 @@ use memchr::memmem::Finder;
 use crate::model::fact::Content;
 use crate::model::pod::{Pod, Uid};
 use crate::model::write::{After, Asked, Write};
+use crate::source::lines::{self, Line};
 use draft::Drafts;
 use event::AuditEvent;
 
 /// A longer line is no audit event that an API server wrote: its objects are limited to a few megabytes.
-const MAX_LINE: usize = 64 << 20;
+pub(super) const MAX_LINE: usize = 64 << 20;
 
 /// What a log told.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Log {
     writes: Vec<Write>,
     /// Of each incarnation the newest state that the log shows.
@@ -49,18 +50,30 @@ pub(crate) struct Log {
 pub(crate) struct Focus {
     /// Null is all of them.
     words: Option<Vec<Finder<'static>>>,
+    /// How many of the words are names; they stand first.
+    names: usize,
 }
 
 impl Focus {
     /// Only these Pods, their victims, and what deletes many at once.
     pub(crate) fn on(names: Option<Vec<String>>) -> Self {
+        let count = names.as_ref().map_or(0, Vec::len);
         let words = names.map(|names| {
             let names = names.iter().map(String::as_bytes);
             let always: [&[u8]; 2] = [b"PreemptionByScheduler", b"deletecollection"];
             let words = names.chain(always);
             words.map(|word| Finder::new(word).into_owned()).collect()
         });
-        Self { words }
+        Self {
+            words,
+            names: count,
+        }
+    }
+
+    /// Whether a line has the name of one of these Pods.
+    pub(super) fn names_one(&self, line: &[u8]) -> bool {
+        let mut names = self.words.iter().flatten().take(self.names);
+        self.words.is_none() || names.any(|name| name.find(line).is_some())
     }
 
     /// Whether a line may be about one of these Pods.
@@ -121,7 +134,7 @@ fn after_time(line: &[u8]) -> &[u8] {
 pub(crate) fn read(reader: &mut dyn BufRead, layout: Layout, focus: &Focus) -> Log {
     let mut log = Log::default();
     match layout {
-        Layout::Lines => log.read_lines(reader, focus),
+        Layout::Lines => log.read_on(reader, focus),
         Layout::Documents => {
             let end = wrapping::documents(reader, &mut |entry| {
                 log.lines += 1;
@@ -133,46 +146,6 @@ pub(crate) fn read(reader: &mut dyn BufRead, layout: Layout, focus: &Focus) -> L
         }
     }
     log
-}
-
-enum Length {
-    Whole,
-    TooLong,
-}
-
-/// Reads a line that goes over the end of a buffer, without its end. Of one that is too long nothing is kept.
-fn long_line(reader: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<Length> {
-    line.clear();
-    let mut too_long = false;
-    loop {
-        let chunk = match reader.fill_buf() {
-            Ok(chunk) => chunk,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        if chunk.is_empty() {
-            break;
-        }
-        let end = memchr::memchr(b'\n', chunk);
-        let (part, _) = chunk.split_at(end.unwrap_or(chunk.len()));
-        if line.len() + part.len() > MAX_LINE {
-            too_long = true;
-            *line = Vec::new();
-        }
-        if !too_long {
-            line.extend_from_slice(part);
-        }
-        let used = part.len() + usize::from(end.is_some());
-        reader.consume(used);
-        if end.is_some() {
-            break;
-        }
-    }
-    Ok(if too_long {
-        Length::TooLong
-    } else {
-        Length::Whole
-    })
 }
 
 impl Log {
@@ -189,45 +162,29 @@ impl Log {
         pods.chain(drafts).chain(writes)
     }
 
-    fn read_lines(&mut self, reader: &mut dyn BufRead, focus: &Focus) {
-        let mut line = Vec::new();
-        loop {
-            // Lines that are whole in the buffer are looked at where they are.
-            let used = match reader.fill_buf() {
-                Ok([]) => return,
-                Ok(chunk) => {
-                    let whole = memchr::memrchr(b'\n', chunk).map_or(0, |end| end + 1);
-                    let (lines, _) = chunk.split_at(whole);
-                    let mut rest = lines;
-                    while let Some(end) = memchr::memchr(b'\n', rest) {
-                        let (line, after) = rest.split_at(end);
-                        self.lines += 1;
-                        self.entry(line, "line", focus);
-                        rest = after.get(1..).unwrap_or_default();
-                    }
-                    whole
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return self.fault(format!("after line {}: {error}", self.lines)),
-            };
-            if used > 0 {
-                reader.consume(used);
-                continue;
+    /// Notes that the log goes on elsewhere before a line has an end.
+    pub(super) fn note_cut(&mut self) {
+        self.lines += 1;
+        self.fault(format!("line {} is cut off", self.lines));
+    }
+
+    /// Notes a line of which nothing was kept.
+    pub(super) fn note_too_long(&mut self) {
+        self.lines += 1;
+        self.fault(format!("line {} is longer than 64 MiB", self.lines));
+    }
+
+    /// Reads more lines.
+    pub(super) fn read_on(&mut self, reader: &mut dyn BufRead, focus: &Focus) {
+        let end = lines::each(reader, MAX_LINE, &mut |line| match line {
+            Line::Whole(line) => {
+                self.lines += 1;
+                self.entry(line, "line", focus);
             }
-            match long_line(reader, &mut line) {
-                Ok(Length::Whole) => {
-                    self.lines += 1;
-                    self.entry(&line, "line", focus);
-                }
-                Ok(Length::TooLong) => {
-                    self.lines += 1;
-                    self.fault(format!("line {} is longer than 64 MiB", self.lines));
-                }
-                Err(error) => {
-                    self.lines += 1;
-                    return self.fault(format!("line {}: {error}", self.lines));
-                }
-            }
+            Line::TooLong => self.note_too_long(),
+        });
+        if let Err(error) = end {
+            self.fault(format!("after line {}: {error}", self.lines));
         }
     }
 

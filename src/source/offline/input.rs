@@ -1,4 +1,4 @@
-//! The bytes of one file or stream, whatever they hold: objects or an audit log, plain or compressed.
+//! The bytes of one file or stream, whatever they hold: objects, an audit log or a component's log, plain or compressed.
 //!
 //! What it is, the bytes say and no name. It must not look beyond them.
 
@@ -11,6 +11,7 @@ use super::{Collected, OfflineError, compression, document, printed_dump};
 use crate::model::coverage::State;
 use crate::source::audit::{self, Focus};
 use crate::source::component::metrics;
+use crate::source::scheduler_log;
 
 /// Enough to see the first line of a log.
 const HEAD: usize = 64 << 10;
@@ -68,6 +69,10 @@ pub(super) fn take(
         }
         return Ok(None);
     }
+    if scheduler_log::recognises(&head) {
+        lines_of(collected, subject, &mut reader, &budget, focus);
+        return Ok(None);
+    }
     if metrics::recognises(&head) {
         let fault = "a text of metrics does not say whose it is; name the component: --from metrics@kube-apiserver:PATH";
         return Ok(Some(fault.to_owned()));
@@ -95,6 +100,45 @@ pub(super) fn take(
     }
     collected.take_as(subject, reading, extent);
     Ok(None)
+}
+
+/// Takes a container's log into an origin. Returns the fault of bytes that are none; an empty one is one.
+pub(super) fn take_log(
+    collected: &mut Collected,
+    subject: &str,
+    path: &Path,
+    reader: &mut dyn Read,
+    focus: &Focus,
+) -> Result<Option<String>, OfflineError> {
+    let fail = |source| OfflineError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let budget = Budget::default();
+    let mut plain = compression::plain(reader, &budget).map_err(fail)?;
+    let (head, mut reader) = peek(&mut plain).map_err(fail)?;
+    if head.is_empty() {
+        return Ok(None);
+    }
+    if !scheduler_log::recognises(&head) {
+        return Ok(Some("it is no log of a component".to_owned()));
+    }
+    lines_of(collected, subject, &mut reader, &budget, focus);
+    Ok(None)
+}
+
+fn lines_of(
+    collected: &mut Collected,
+    subject: &str,
+    reader: &mut dyn BufRead,
+    budget: &Budget,
+    focus: &Focus,
+) {
+    collected.take_lines(subject, scheduler_log::read(reader, focus));
+    if let Some(fault) = budget.fault() {
+        // No list is less complete for it.
+        collected.note(subject, State::Unreadable, fault);
+    }
 }
 
 /// Reads the beginning, and gives it back with a reader of the whole.

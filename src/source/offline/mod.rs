@@ -13,6 +13,7 @@ mod compression;
 mod extent;
 mod file;
 mod folder;
+mod growing;
 mod input;
 mod layout;
 mod place;
@@ -35,6 +36,7 @@ use super::audit::{Focus, Log};
 use super::bundle::Question;
 use super::component::{self, DocumentError};
 use super::document::{self, Reading};
+use super::scheduler_log;
 use crate::model::component::{ComponentName, ComponentVersion, Document, Statement, Told};
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::{Content, Fact};
@@ -43,6 +45,7 @@ use crate::model::want::Want;
 use crate::model::workload::WorkloadKind;
 use crate::model::world::World;
 
+pub(crate) use growing::Growing;
 pub(crate) use place::Place;
 
 /// Namespaces that a sentence names.
@@ -330,6 +333,38 @@ impl Collected {
         }
     }
 
+    /// Takes in what a component's log told.
+    fn take_lines(&mut self, subject: &str, log: scheduler_log::Log) {
+        let count = log.kept().count();
+        let mut detail = match count {
+            0 => "a component's log, without a scheduler's line on these Pods".to_owned(),
+            1 => "a scheduler's log; 1 line on these Pods".to_owned(),
+            count => format!("a scheduler's log; {count} lines on these Pods"),
+        };
+        let mut state = State::Complete;
+        if log.is_yearless() {
+            detail.push_str("; its times tell no year and no zone, and are taken as UTC");
+        }
+        if log.dropped > 0 {
+            state = State::Partial;
+            detail = format!("{detail}; {} more were not kept", log.dropped);
+        }
+        if let Some(fault) = &log.first_fault {
+            state = State::Partial;
+            detail = format!(
+                "{detail}; {} of {} lines cannot be read, first: {fault}",
+                log.broken, log.lines
+            );
+        }
+        self.note(subject, state, detail);
+        for content in log.into_contents() {
+            self.facts.push(Fact {
+                source: self.source.name.clone(),
+                content,
+            });
+        }
+    }
+
     fn note(&mut self, subject: &str, state: State, detail: String) {
         let source = self.source.name.clone();
         self.coverage.push(Coverage {
@@ -407,7 +442,10 @@ impl Held {
                     self.reporters.insert(event.reporter.clone());
                 }
             }
-            Content::Write(_) | Content::Statements(_) | Content::Replicas(_) => {}
+            Content::Write(_)
+            | Content::Line(_)
+            | Content::Statements(_)
+            | Content::Replicas(_) => {}
             Content::Claim(claim) => {
                 self.claims.insert(claim.name.clone());
             }
@@ -442,6 +480,7 @@ fn kind_of(content: &Content) -> Option<&'static str> {
         | Content::Write(_)
         | Content::Statements(_)
         | Content::Replicas(_)
+        | Content::Line(_)
         | Content::Draft(_) => None,
     }
 }
@@ -457,6 +496,7 @@ mod tests {
         "completeness",
         "compression",
         "extent",
+        "growing",
         "input",
         "layout",
         "mod",

@@ -1,6 +1,6 @@
 //! What `--from` names: a path, and what its bytes are where they do not say so themselves.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::model::component::{ComponentName, Document, NoComponent};
@@ -33,6 +33,13 @@ pub(crate) enum PlaceError {
     Component(#[from] NoComponent),
     #[error("a {0} does not say whose it is; name the component: {0}@kubelet/NODE:PATH")]
     Nobody(&'static str),
+}
+
+impl Place {
+    /// Whether it is standard input.
+    pub(crate) fn is_stdin(&self) -> bool {
+        self.path == Path::new("-")
+    }
 }
 
 impl FromStr for Place {

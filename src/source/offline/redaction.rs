@@ -28,6 +28,7 @@ pub(super) fn is_hidden(content: &Content) -> bool {
         | Content::Write(_)
         | Content::Statements(_)
         | Content::Replicas(_)
+        | Content::Line(_)
         | Content::Draft(_) => false,
     }
 }

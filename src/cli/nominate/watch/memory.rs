@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::Task;
 use super::page::Answer;
 use crate::analysis::explain;
 use crate::analysis::select::{self, Missing, Reason, Request, Target, Whereabouts};
@@ -145,7 +144,7 @@ impl<'a> Memory<'a> {
     /// Looks until there is something to judge; none where the time is over before.
     pub(super) fn next(
         &mut self,
-        task: &Task<'_>,
+        origin: &Origin,
         watcher: &mut Watcher<'_>,
         deadline: Deadline,
         runtime: &Runtime,
@@ -161,7 +160,7 @@ impl<'a> Memory<'a> {
                 self.keep(uid, fact);
             }
             let unwatched: Vec<Coverage> = watcher.coverage().collect();
-            let look = self.look(&task.origin, unwatched);
+            let look = self.look(origin, unwatched);
             let look = deadline.keep(watcher.meanwhile(look));
             match runtime.block_on(look)?.transpose()? {
                 None => return Ok(None),

@@ -3,7 +3,7 @@
 //!
 //! Nothing in it says whether it was taken of all namespaces. A dump that is printed is no tree: `input` reads it.
 
-use super::{Extent, Layout, Role, folders_of, in_namespace, stem};
+use super::{Extent, Layout, Role, folders_of, in_namespace, log_of, stem};
 
 pub(super) const LAYOUT: Layout = Layout {
     name: "cluster_info_dump",
@@ -33,6 +33,7 @@ pub(super) const LAYOUT: Layout = Layout {
     proof: None,
     role: |name| match name.split('/').collect::<Vec<_>>().as_slice() {
         ["nodes.json" | "nodes.yaml"] => Some(Role::Objects(Extent::Everything)),
+        [_, pod, "logs.txt"] => log_of(&[pod]),
         [namespace, list] => match stem(list)? {
             "daemonsets" | "deployments" | "events" | "pods" | "replicasets" => {
                 Some(in_namespace(namespace))

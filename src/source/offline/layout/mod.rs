@@ -56,6 +56,8 @@ struct Proof {
 enum Role {
     /// Objects, or an audit log.
     Objects(Extent),
+    /// A container's log.
+    Log,
     /// The list of all namespaces, if it came from the server as it is.
     Namespaces,
     /// Why lists of a kind could not be taken: by namespace, or of the cluster.
@@ -120,6 +122,9 @@ pub(super) fn read(
             .and_then(|bytes| match (extent, role) {
                 (Some(extent), _) => {
                     input::take(collected, name, &path.join(name), bytes, focus, &extent)
+                }
+                (None, Role::Log) => {
+                    input::take_log(collected, name, &path.join(name), bytes, focus)
                 }
                 (None, role) => Ok(text(bytes)
                     .and_then(|text| aside(collected, name, &role, &text))
@@ -193,7 +198,7 @@ fn text(bytes: &mut dyn Read) -> Result<String, String> {
 fn aside(collected: &mut Collected, name: &str, role: &Role, text: &str) -> Result<(), String> {
     let json = || serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
     match role {
-        Role::Objects(_) => {}
+        Role::Objects(_) | Role::Log => {}
         Role::Namespaces => {
             let read = super::document::value(text.as_bytes())?;
             if let Some(names) = all_namespaces(&read) {
@@ -388,6 +393,12 @@ const BY_PLURAL: &[(&str, &str)] = &[
     ("replicasets", "ReplicaSet"),
     ("statefulsets", "StatefulSet"),
 ];
+
+/// The log of a scheduler's container, which its own or its Pod's name tells: of all others there may be gigabytes.
+fn log_of(names: &[&str]) -> Option<Role> {
+    let is_scheduler = names.iter().any(|name| name.contains("scheduler"));
+    is_scheduler.then_some(Role::Log)
+}
 
 fn in_namespace(namespace: &str) -> Role {
     Role::Objects(Extent::Namespace(namespace.to_owned()))

@@ -3,7 +3,7 @@
 //!
 //! The roots are one below the other's folder, one an image. A single object is a part: the nodes may have been chosen.
 
-use super::{Extent, Layout, Role, folders_of, in_namespace, is_needed, stem};
+use super::{Extent, Layout, Role, folders_of, in_namespace, is_needed, log_of, stem};
 
 const NAMESPACES: &str = "namespaces/";
 const OF_CLUSTER: &str = "cluster-scoped-resources/";
@@ -51,6 +51,11 @@ fn role(name: &str) -> Option<Role> {
         }
         ["namespaces", _, "pods", pod, file] => {
             (stem(file)? == *pod).then_some(Role::Objects(Extent::Part))
+        }
+        ["namespaces", _, "pods", pod, container, _, "logs", log] => {
+            let log = log.strip_suffix(".gz").unwrap_or(log);
+            let is_whole = matches!(log, "current.log" | "previous.log");
+            log_of(&[pod, container]).filter(|_| is_whole)
         }
         ["audit_logs", "kube-apiserver", log] => {
             log.contains("audit").then_some(Role::Objects(Extent::Part))

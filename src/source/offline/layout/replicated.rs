@@ -3,7 +3,7 @@
 //!
 //! Its redactors replace text by `***HIDDEN***`; `redaction` keeps such a value from being taken for one.
 
-use super::{BY_PLURAL, Extent, Layout, Role, folders_of, has_below, in_namespace, stem};
+use super::{BY_PLURAL, Extent, Layout, Role, folders_of, has_below, in_namespace, log_of, stem};
 
 /// How the bundle calls a kind, where it is not by the plural.
 const CLAIMS: &str = "pvcs";
@@ -31,6 +31,7 @@ pub(super) const LAYOUT: Layout = Layout {
                 "namespaces" => Some(Role::Namespaces),
                 other => kind(other.strip_suffix("-errors")?).map(Role::Refusals),
             },
+            ["cluster-resources", "pods", "logs", _, pod, log] => log_of(&[pod, log]),
             ["cluster-resources", folder, list] => {
                 kind(folder)?;
                 Some(in_namespace(stem(list)?))

@@ -2,7 +2,7 @@
 //!
 //! An empty list is not written at all, so that a file that is missing says nothing.
 
-use super::{Extent, Layout, Role, folders_of, has_below, in_namespace, is_needed, stem};
+use super::{Extent, Layout, Role, folders_of, has_below, in_namespace, is_needed, log_of, stem};
 
 const VERSION: &str = "serverversion.json";
 
@@ -29,6 +29,7 @@ pub(super) const LAYOUT: Layout = Layout {
         ["resources", "ns", namespace, list] => {
             is_needed(&resource(list)?).then(|| in_namespace(namespace))
         }
+        ["podlogs", _, pod, "logs", log] => log_of(&[pod, log]),
         _ => None,
     },
     lacks: &[],
