@@ -7,7 +7,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::{Map, Value};
 
 use super::redact::Redactor;
-use crate::source::component::flags::GateWords;
+use crate::model::component::ComponentKind;
+use crate::source::component::{self, flags::GateWords};
 use crate::source::decode::Decoder;
 
 /// What is kept of a value.
@@ -21,13 +22,17 @@ enum Keep {
     There,
     /// Of a command the component that it starts, and the flags of its gates.
     Gates,
+    /// Of an image the tag, where that is a version of Kubernetes.
+    Tag,
+    /// A word that names a component of the cluster; no other.
+    Component,
     Fields(&'static [(&'static str, Self)]),
     Each(&'static Self),
     /// Whatever its keys are; a redaction may replace them.
     Map(&'static Self),
 }
 
-use Keep::{Each, Fields, Gates, Map as Keys, Text, There, Word};
+use Keep::{Component, Each, Fields, Gates, Map as Keys, Tag, Text, There, Word};
 
 const OWNERS: Keep = Each(&Fields(&[
     ("kind", Word),
@@ -64,8 +69,8 @@ const OWNED: Keep = Fields(&[
 const REQUESTS: Keep = Fields(&[("requests", Keys(&Word))]);
 
 const CONTAINERS: Keep = Each(&Fields(&[
-    ("name", Text),
-    ("image", Text),
+    ("name", Component),
+    ("image", Tag),
     ("command", Gates),
     ("args", Gates),
     ("resources", REQUESTS),
@@ -435,7 +440,7 @@ impl Keep {
         match self {
             Word | Text => value,
             There => Value::Object(Map::new()),
-            Fields(_) | Each(_) | Keys(_) | Gates => Value::Null,
+            Fields(_) | Each(_) | Keys(_) | Gates | Tag | Component => Value::Null,
         }
     }
 
@@ -456,7 +461,11 @@ impl<'de> DeserializeSeed<'de> for &Keep {
         }
         if let Gates = self {
             let words = GateWords::deserialize(deserializer)?;
-            return Ok(words.0.into());
+            return Ok(if words.0.is_empty() {
+                Value::Null
+            } else {
+                words.0.into()
+            });
         }
         deserializer.deserialize_any(self)
     }
@@ -492,6 +501,14 @@ impl<'de> Visitor<'de> for &Keep {
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        if let Tag = self {
+            let version = component::version_of_image(value);
+            return Ok(version.map_or(Value::Null, |version| format!(":{version}").into()));
+        }
+        if let Component = self {
+            let known = ComponentKind::of_word(value);
+            return Ok(known.map_or(Value::Null, |kind| kind.word().into()));
+        }
         Ok(self.scalar(value.into()))
     }
 
@@ -522,7 +539,9 @@ impl<'de> Visitor<'de> for &Keep {
             match keep {
                 Some((_, keep)) => {
                     let value = map.next_value_seed(keep)?;
-                    kept.insert(key, value);
+                    if !(value.is_null() && matches!(keep, Component | Gates | Tag)) {
+                        kept.insert(key, value);
+                    }
                 }
                 None => {
                     map.next_value::<IgnoredAny>()?;
@@ -590,14 +609,14 @@ mod tests {
     fn what_is_not_named_is_not_kept() {
         let pod = r#"{"metadata": {"name": "web", "annotations": {"a": "CANARY"}, "managedFields": [{"manager": "m",
             "fieldsV1": {"f:status": {"f:nominatedNodeName": "CANARY", "f:x": {}}, "f:spec": "CANARY"}}]},
-            "spec": {"containers": [{"name": "c", "command": ["/bin/kube-scheduler", "--token=CANARY", "--feature-gates=A=true", "CANARY"], "args": ["CANARY"], "env": [{"name": "A", "value": "CANARY"}], "resources": "CANARY"}],
+            "spec": {"containers": [{"name": "c", "command": ["/bin/kube-scheduler", "--token=CANARY", "--feature-gates=A=true", "CANARY"], "args": ["CANARY"], "image": "CANARY/a:v1.37.2@sha256:CANARY", "env": [{"name": "A", "value": "CANARY"}], "resources": "CANARY"}],
             "nodeName": {"x": ["CANARY"]}, "volumes": [{"secret": {"secretName": "CANARY"}}]}, "status": ["CANARY"]}"#;
         let decoder = crate::source::decode::find("v1", "Pod").expect("Pods are read");
         let kept = reduce(decoder, "v1", pod);
         let due = serde_json::json!({"apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": "web", "annotations": {}, "managedFields": [{"manager": "m",
                 "fieldsV1": {"f:status": {"f:nominatedNodeName": {}}, "f:spec": null}}]},
-            "spec": {"containers": [{"name": "c", "command": ["/bin/kube-scheduler", "--feature-gates=A=true"], "args": [], "resources": null}], "nodeName": null, "volumes": [{}]}, "status": null});
+            "spec": {"containers": [{"command": ["/bin/kube-scheduler", "--feature-gates=A=true"], "image": ":v1.37.2", "resources": null}], "nodeName": null, "volumes": [{}]}, "status": null});
         assert_eq!(kept, due);
     }
 }

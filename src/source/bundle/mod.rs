@@ -26,8 +26,8 @@ pub(super) const KIND: &str = "NominationBundle";
 pub(super) const MANIFEST: &str = "manifest.json";
 
 /// What is said of all that is not in a bundle.
-const LEFT_OUT: &str = "of each object only the fields that docs/bundle.md names are kept: no environment, command, argument, \
-    image, volume beside the names of claims, annotation beside those of a placement, or status of a container";
+const LEFT_OUT: &str = "of each object only the fields that docs/bundle.md names are kept: no environment, command or argument beside \
+    the feature gates of a component, image beside its version, volume beside the names of claims, annotation beside those of a placement, or status of a container";
 
 /// What a bundle holds, and for what question it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]

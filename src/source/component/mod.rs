@@ -15,6 +15,7 @@ use std::io::{self, BufRead, Read};
 
 use crate::model::component::{ComponentKind, Document, Told};
 use crate::model::coverage::State;
+use crate::model::version::Release;
 
 /// More than any of these documents but metrics, which are read as a stream, has; a bound against an endless answer.
 const MAX_BYTES: u64 = 16 << 20;
@@ -82,6 +83,14 @@ pub(crate) fn read(
             document.word()
         ))),
     }
+}
+
+/// The version that the tag of an image is, without its digest; null for any other tag.
+pub(crate) fn version_of_image(image: &str) -> Option<&str> {
+    let name = image.split_once('@').map_or(image, |(name, _)| name);
+    let last = name.rsplit_once('/').map_or(name, |(_, last)| last);
+    let (_, tag) = last.split_once(':')?;
+    Release::parse(tag).map(|_| tag)
 }
 
 /// The whole text of a document, within bounds.

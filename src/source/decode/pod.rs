@@ -15,8 +15,8 @@ use crate::model::pod::{
     ComponentPod, Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Toleration, Uid,
 };
 use crate::model::quantity::{Quantity, Resources};
-use crate::model::version::Release;
 use crate::source::component::flags::{self, GateWords};
+use crate::source::component::version_of_image;
 
 #[derive(Deserialize)]
 struct PodObject<'a> {
@@ -375,21 +375,13 @@ fn component(container: &Container) -> Option<ComponentPod> {
         .flat_map(|words| words.0.clone())
         .collect();
     let mut told = flags::told(kind, &words);
-    let tag = container.image.as_deref().and_then(tag);
-    if let Some(git) = tag.filter(|tag| Release::parse(tag).is_some()) {
+    if let Some(git) = container.image.as_deref().and_then(version_of_image) {
         told.push(Told::Version(ComponentVersion {
             git: Some(git.to_owned()),
             ..ComponentVersion::default()
         }));
     }
     Some(ComponentPod { kind, told })
-}
-
-/// The tag of an image: what follows the last colon of its last part, without a digest.
-fn tag(image: &str) -> Option<&str> {
-    let name = image.split_once('@').map_or(image, |(name, _)| name);
-    let last = name.rsplit_once('/').map_or(name, |(_, last)| last);
-    last.split_once(':').map(|(_, tag)| tag)
 }
 
 /// What the scheduler counts for a Pod (component-helpers `resource/helpers.go`, 1.37).
