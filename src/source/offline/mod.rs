@@ -86,6 +86,12 @@ pub(crate) enum OfflineError {
     },
     #[error("{path:?} holds no Kubernetes objects: {fault}")]
     Foreign { path: PathBuf, fault: String },
+    #[error("{0:?} is a text of metrics, which does not say whose it is")]
+    NamelessMetrics(PathBuf),
+    #[error(
+        "{0:?} holds no metrics of feature gates: it has no line of kubernetes_feature_enabled"
+    )]
+    NoGates(PathBuf),
     #[error("{path:?} is a bundle of version {version:?}, which is newer than this program")]
     Newer { path: PathBuf, version: String },
     #[error("{path:?} is a bundle whose manifest cannot be read: {fault}")]
@@ -170,10 +176,7 @@ fn component_metrics(
     };
     let enabled = enabled.map_err(fail)?;
     if enabled.is_empty() {
-        return Err(OfflineError::Foreign {
-            path: path.to_owned(),
-            fault: "it has no line of kubernetes_feature_enabled".to_owned(),
-        });
+        return Err(OfflineError::NoGates(path.to_owned()));
     }
     let component = component.to_owned();
     collected.facts.push(Fact {
