@@ -11,6 +11,9 @@ mod it {
     mod credentials;
     mod errors;
     mod incarnations;
+    #[path = "../live/lacking.rs"]
+    #[expect(dead_code, reason = "the live trials read more of it")]
+    mod lacking;
     mod layers;
     mod layouts;
     mod levels;

@@ -24,12 +24,16 @@ mod credentials;
 mod dumped;
 #[path = "live/expected.rs"]
 mod expected;
+#[path = "live/forgotten.rs"]
+mod forgotten;
 #[path = "live/gates.rs"]
 mod gates;
 #[path = "live/hostile.rs"]
 mod hostile;
 #[path = "live/killed.rs"]
 mod killed;
+#[path = "live/lacking.rs"]
+mod lacking;
 #[path = "live/machinery.rs"]
 mod machinery;
 #[path = "live/matrix.rs"]
