@@ -103,7 +103,11 @@ fn compare(
 fn forget(due: &mut Value, found: &Value) {
     let each = due.as_array_mut().into_iter().flatten();
     for (due, found) in each.zip(found.as_array().into_iter().flatten()) {
-        for (word, kept) in [("kind", "Unknown".into()), ("node", Value::Null)] {
+        for (word, kept) in [
+            ("ended", Value::Null),
+            ("kind", "Unknown".into()),
+            ("node", Value::Null),
+        ] {
             if found[word] == kept {
                 due[word] = kept;
             }
