@@ -12,6 +12,9 @@ mod it {
     mod errors;
     mod growing;
     mod incarnations;
+    #[path = "../live/lacking.rs"]
+    #[expect(dead_code, reason = "the live trials read more of it")]
+    mod lacking;
     mod layers;
     mod layouts;
     mod levels;

@@ -26,12 +26,16 @@ mod dumped;
 mod expected;
 #[path = "live/features.rs"]
 mod features;
+#[path = "live/forgotten.rs"]
+mod forgotten;
 #[path = "live/gates.rs"]
 mod gates;
 #[path = "live/hostile.rs"]
 mod hostile;
 #[path = "live/killed.rs"]
 mod killed;
+#[path = "live/lacking.rs"]
+mod lacking;
 #[path = "live/logged.rs"]
 mod logged;
 #[path = "live/machinery.rs"]

@@ -239,6 +239,9 @@ fn standing(
         Some(_) if by_scheduler && story.prepared_node() == Some(node) => {
             NominationKind::Expectation
         }
+        Some(_) if by_scheduler && unschedulable && !story.claims_are_read() => {
+            NominationKind::Unknown
+        }
         // Preemption writes condition and field in one patch; a binding that waits writes the field alone.
         Some(_) if by_scheduler && unschedulable => NominationKind::Preemption,
         Some(_) if by_scheduler => NominationKind::Expectation,
@@ -247,11 +250,8 @@ fn standing(
         None if decision.is_some_and(|decision| decision.node == node) => NominationKind::External,
         None => NominationKind::Unknown,
     };
-    let scheduler = matches!(
-        kind,
-        NominationKind::Preemption | NominationKind::Expectation
-    )
-    .then(|| pod.scheduler_name.clone());
+    let scheduler =
+        (by_scheduler || kind == NominationKind::Preemption).then(|| pod.scheduler_name.clone());
     Nomination {
         node: Some(node.to_owned()),
         kind,

@@ -18,6 +18,7 @@ use crate::model::component::ComponentKind;
 use crate::model::event::Event;
 use crate::model::pod::{FieldOwner, OwnedField, Pod, PodName};
 use crate::model::version::Minor;
+use crate::model::want::Want;
 use crate::model::world::{Sourced, World};
 use crate::model::write::{Action, Write};
 
@@ -239,6 +240,16 @@ impl<'w> Story<'w> {
         self.claims()
             .find(|claim| claim.phase.as_deref() != Some("Bound"))
             .and_then(|claim| claim.selected_node.as_deref())
+    }
+
+    /// Whether all of the Pod's claims were read, so that [`Self::prepared_node`] means something.
+    pub(super) fn claims_are_read(&self) -> bool {
+        self.pod.claims.iter().all(|claim| {
+            self.world.is_complete(&Want::Claim(PodName {
+                namespace: self.pod.name.namespace.clone(),
+                name: claim.clone(),
+            }))
+        })
     }
 
     /// Whether the scheduler's last word is that what had to be ready before a binding was not.

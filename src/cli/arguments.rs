@@ -240,6 +240,9 @@ pub(super) fn offline_error(error: &OfflineError) -> Error {
     match error {
         OfflineError::Foreign { .. } => base
             .hint("it reads what `kubectl get -o yaml` or `-o json --show-managed-fields` prints"),
+        OfflineError::NamelessMetrics(_) => {
+            base.hint("name the component: --from metrics@kube-apiserver:PATH")
+        }
         OfflineError::Newer { .. } => base.hint("use a newer kubectl-nominate"),
         OfflineError::Manifest { .. } | OfflineError::Missing(_) | OfflineError::Read { .. } => {
             base

@@ -1,7 +1,7 @@
 //! Lays a moment's lists out as the tools do that people collect support data with.
 //!
-//! The objects are the server's own. What a moment's folder does not hold is left out here as well: nothing may be made up, but the
-//! names of namespaces, which a list of all Pods gives.
+//! The objects are the server's own. What a moment's folder or a dump does not hold is left out here as well: nothing may be made up,
+//! but the names of namespaces, which a list of all Pods gives.
 
 #![expect(clippy::disallowed_methods, reason = "it reads and writes files")]
 
@@ -15,28 +15,25 @@ use serde_json::{Value, json};
 /// Files by their names below the root.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// What [`crate::collect::collect`] wrote of a moment.
+/// A moment's lists.
 #[derive(Debug, Clone)]
 pub struct Lists {
-    /// Namespace of the Pod that the moment is about; events and claims are of it alone.
+    /// Namespace of the Pod that the moment is about; claims are of it alone.
     pub namespace: String,
     /// Its name.
     pub name: String,
     nodes: Vec<Value>,
     pods: Vec<Value>,
-    events: Option<Vec<Value>>,
+    /// By namespace, of those whose events were read.
+    events: BTreeMap<String, Vec<Value>>,
     claims: Option<Vec<Value>>,
     version: Option<Value>,
 }
 
 impl Lists {
-    /// Reads a moment's folder.
+    /// Reads what [`crate::collect::collect`] wrote of a moment; events are of the Pod's namespace alone.
     pub fn read(folder: &Path) -> io::Result<Self> {
-        let file = |name: &str| -> io::Result<Value> {
-            Ok(serde_json::from_slice(&fs::read(folder.join(name))?)?)
-        };
-        let items =
-            |list: Value| -> Vec<Value> { list["items"].as_array().cloned().unwrap_or_default() };
+        let file = |name: &str| json_file(&folder.join(name));
         let pod = file("pod.json")?;
         let mut pods = items(file("pods.json")?);
         // Read after the list, so that it is what the moment is about.
@@ -44,21 +41,47 @@ impl Lists {
         let text = |key: &str| pod["metadata"][key].as_str().unwrap_or_default().to_owned();
         let (namespace, name) = (text("namespace"), text("name"));
         pods.push(pod);
+        let events = file("events.json").map(items);
         Ok(Self {
+            events: events
+                .map(|events| (namespace.clone(), events))
+                .into_iter()
+                .collect(),
             namespace,
             name,
             nodes: items(file("nodes.json")?),
             pods,
-            events: file("events.json").ok().map(items),
             claims: file("claims.json").ok().map(items),
             version: file("version.json").ok(),
         })
+    }
+
+    /// Reads the same of a folder that `kubectl cluster-info dump` wrote at that moment, which has no claims and no version: those stay
+    /// the moment's.
+    pub fn read_dump(dump: &Path, folder: &Path) -> io::Result<Self> {
+        let mut lists = Self {
+            nodes: items(json_file(&dump.join("nodes.json"))?),
+            pods: Vec::new(),
+            events: BTreeMap::new(),
+            ..Self::read(folder)?
+        };
+        for entry in fs::read_dir(dump)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                let of = |name: &str| json_file(&entry.path().join(name)).map(items);
+                lists.pods.extend(of("pods.json")?);
+                let namespace = entry.file_name().to_string_lossy().into_owned();
+                lists.events.insert(namespace, of("events.json")?);
+            }
+        }
+        Ok(lists)
     }
 
     fn namespaces(&self) -> BTreeSet<&str> {
         self.pods
             .iter()
             .filter_map(|pod| pod["metadata"]["namespace"].as_str())
+            .chain(self.events.keys().map(String::as_str))
             .chain([self.namespace.as_str()])
             .collect()
     }
@@ -87,9 +110,8 @@ impl Lists {
             let controllers = format!("{namespace}/replication-controllers.json");
             write(controllers, "ReplicationController", Vec::new());
         }
-        if let Some(events) = &self.events {
-            let name = format!("{}/events.json", self.namespace);
-            write(name, "Event", events.clone());
+        for (namespace, events) in &self.events {
+            write(format!("{namespace}/events.json"), "Event", events.clone());
         }
         files
     }
@@ -133,17 +155,15 @@ impl Lists {
                 );
             };
             of_list("pods", "Pod", self.pods_of(namespace));
-            if namespace == self.namespace {
-                if let Some(events) = &self.events {
-                    of_list("events", "Event", events.clone());
-                }
-                if let Some(claims) = &self.claims {
-                    of_list(
-                        "persistentvolumeclaims",
-                        "PersistentVolumeClaim",
-                        claims.clone(),
-                    );
-                }
+            if let Some(events) = self.events.get(namespace) {
+                of_list("events", "Event", events.clone());
+            }
+            if let Some(claims) = self.claims.as_ref().filter(|_| namespace == self.namespace) {
+                of_list(
+                    "persistentvolumeclaims",
+                    "PersistentVolumeClaim",
+                    claims.clone(),
+                );
             }
         }
         for pod in self.pods_of(&self.namespace) {
@@ -179,12 +199,8 @@ impl Lists {
         for namespace in &namespaces {
             write(format!("pods/{namespace}"), "Pod", self.pods_of(namespace));
         }
-        if let Some(events) = &self.events {
-            write(
-                format!("events/{}", self.namespace),
-                "Event",
-                events.clone(),
-            );
+        for (namespace, events) in &self.events {
+            write(format!("events/{namespace}"), "Event", events.clone());
         }
         if let Some(claims) = &self.claims {
             let name = format!("pvcs/{}", self.namespace);
@@ -196,6 +212,20 @@ impl Lists {
             files.insert(name, pretty(&told));
         }
         files
+    }
+}
+
+fn json_file(path: &Path) -> io::Result<Value> {
+    Ok(serde_json::from_slice(&fs::read(path)?)?)
+}
+
+fn items(list: Value) -> Vec<Value> {
+    match list {
+        Value::Object(mut fields) => match fields.remove("items") {
+            Some(Value::Array(items)) => items,
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
     }
 }
 

@@ -337,3 +337,59 @@ fn a_closed_pipe_is_silent() {
     let run = run("/bin/bash", &["-c", &script], "");
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("{0\n", ""));
 }
+
+#[test]
+fn what_was_cut_off_before_the_pod_is_the_reason_that_it_is_not_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let list = |name: &str, text: &str| write(folder.path(), name, text);
+    let torn = list(
+        "pods.json",
+        r#"{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"na"#,
+    );
+    let log = list(
+        "audit.log",
+        r#"{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","objectRef":{"resource":"pods","name":"a"},"requestObject":{"ki"#,
+    );
+    let place = folder.path().join("gather.tar.gz");
+    let files = [("x/namespaces/b/core/pods.yaml".to_owned(), vec![b'#'; 4096])];
+    let mut packed = super::archives::gzip(&super::archives::tar(&files.into()));
+    packed.truncate(packed.len() - 20);
+    fs::write(&place, packed).expect("a file");
+    let archive = place.to_str().expect("the path is text").to_owned();
+    for (path, why) in [
+        (torn, "it is cut off: "),
+        (
+            log,
+            "1 of 1 lines or entries cannot be read, first line 1: EOF",
+        ),
+        (archive, "ends early"),
+    ] {
+        let run = nominate(&["explain", "a", "--from", &path]);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+        assert!(run.stderr.contains(why), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn metrics_that_lack_a_name_or_gates_are_called_metrics() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "# HELP up Whether it is up.\n# TYPE up gauge\nup 1\n";
+    let path = write(folder.path(), "metrics.txt", text);
+    fails(
+        &["explain", "a", "--from", &path],
+        1,
+        &format!(
+            "error: {path:?} is a text of metrics, which does not say whose it is\nhint: name the component: --from metrics@kube-apiserver:PATH\n"
+        ),
+    );
+    fails(
+        &[
+            "explain",
+            "a",
+            "--from",
+            &format!("metrics@kube-apiserver:{path}"),
+        ],
+        1,
+        "error: pods \"a\" not found in the input\nhint: the input holds no Pods\nhint: metrics of kube-apiserver: it has no line of kubernetes_feature_enabled\n",
+    );
+}

@@ -1,5 +1,5 @@
 //! Recorded moments of real control planes, laid out as support tools do, in folders and archives: each gives the verdict of the plain
-//! files, or the one in [`OTHERWISE`].
+//! files, or the one in [`LACKING`].
 #![expect(clippy::disallowed_methods, reason = "a test reads files")]
 
 use std::collections::BTreeMap;
@@ -10,59 +10,11 @@ use serde_json::Value;
 use testkit::layouts::{Files, Lists, write};
 
 use super::archives::{gzip, tar, zip};
+use super::lacking::LACKING;
 use super::plugin::{nominate, root};
 use super::recorded::recorded_moments;
 
 type Told = (String, String, String);
-
-/// Where a layout has more or less than the plain files: layout, moment without its minor, the verdict, why.
-const OTHERWISE: &[(&[&str], &str, [&str; 3], &str)] = &[
-    (
-        &["gather"],
-        "5b-node-deleted-wait/1-node-gone",
-        ["WaitingForVictims", "victim-terminating", "Inferred"],
-        NODES_ARE_SINGLE,
-    ),
-    (
-        &["gather"],
-        "hint-to-absent-node/1-standing",
-        ["WaitingForScheduler", "outside-hint-no-wake", "Inferred"],
-        NODES_ARE_SINGLE,
-    ),
-    (
-        &["gather"],
-        "kubelet-killed-while-waiting/2-node-gone",
-        ["WaitingForVictims", "victim-terminating", "Inferred"],
-        NODES_ARE_SINGLE,
-    ),
-    (
-        &["dump", "printed"],
-        "prebind-wait/1-preparing",
-        ["WaitingForBinding", "", "Inferred"],
-        NO_CLAIMS,
-    ),
-    (
-        &["dump", "printed"],
-        "prebind-wait/2-overwritten",
-        ["WaitingForScheduler", "no-attempt-yet", "Inferred"],
-        NO_CLAIMS,
-    ),
-    (
-        &["dump", "printed"],
-        "prebind-wait/3-preparing-after-failure",
-        ["Unknown", "claims-not-observed", "Inferred"],
-        NO_CLAIMS,
-    ),
-    (
-        &["dump", "printed"],
-        "prebind-wait/4-bound",
-        ["Unknown", "node-not-recorded", "Inferred"],
-        NO_CLAIMS,
-    ),
-];
-
-const NODES_ARE_SINGLE: &str = "nodes as single objects do not say that there is no other";
-const NO_CLAIMS: &str = "only a claim tells for which node a volume was prepared";
 
 fn told(answer: &Value) -> Told {
     let text = |key: &str| answer["verdict"][key].as_str().unwrap_or("").to_owned();
@@ -86,7 +38,7 @@ fn explain(lists: &Lists, from: &Path) -> Value {
 }
 
 /// The layouts, each as a folder or in an archive.
-fn laid_out(lists: &Lists, place: &Path, zipped: bool) -> Vec<(&'static str, PathBuf)> {
+fn laid_out(lists: &Lists, place: &Path) -> Vec<(&'static str, PathBuf)> {
     let folder = |name: &str, files: &Files| {
         let path = place.join(name);
         write(files, &path).expect("the folder takes files");
@@ -98,19 +50,29 @@ fn laid_out(lists: &Lists, place: &Path, zipped: bool) -> Vec<(&'static str, Pat
         path
     };
     let gather = lists.must_gather();
-    let mut all = vec![
+    vec![
         ("dump", folder("dump", &lists.cluster_info_dump())),
         (
             "printed",
             file("printed", lists.printed_dump().into_bytes()),
         ),
         ("gather", file("gather", gzip(&tar(&gather)))),
+        ("gather", file("zip", zip(&gather))),
         ("replicated", folder("replicated", &lists.replicated())),
-    ];
-    if zipped {
-        all.push(("gather", file("zip", zip(&gather))));
-    }
-    all
+    ]
+}
+
+/// Each moment once, of the newest minor that was recorded: the live trials go through all.
+fn moments() -> Vec<PathBuf> {
+    let all = recorded_moments().into_iter();
+    let by_name: BTreeMap<PathBuf, PathBuf> = all
+        .map(|moment| {
+            let below = moment.strip_prefix(root().join("tests/recorded"));
+            let name = below.expect("it was found there").iter().skip(1).collect();
+            (name, moment)
+        })
+        .collect();
+    by_name.into_values().collect()
 }
 
 /// What a moment gives by each layout, beside what the plain files give.
@@ -118,9 +80,7 @@ fn compare(moment: &Path) -> Vec<(&'static str, Told, Told)> {
     let lists = Lists::read(moment).expect("a moment has its lists");
     let plain = told(&explain(&lists, moment));
     let place = tempfile::tempdir().expect("a folder");
-    // A zip of the same files differs in nothing that a minor could change.
-    let zipped = moment.starts_with(root().join("tests/recorded/1.37"));
-    laid_out(&lists, place.path(), zipped)
+    laid_out(&lists, place.path())
         .into_iter()
         .map(|(layout, from)| (layout, plain.clone(), told(&explain(&lists, &from))))
         .collect()
@@ -128,7 +88,7 @@ fn compare(moment: &Path) -> Vec<(&'static str, Told, Told)> {
 
 #[test]
 fn every_layout_gives_the_verdict_of_the_plain_files() {
-    let moments = recorded_moments();
+    let moments = moments();
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let compared: Vec<_> = std::thread::scope(|scope| {
         let chunks = moments.chunks(moments.len().div_ceil(threads));
@@ -149,18 +109,21 @@ fn every_layout_gives_the_verdict_of_the_plain_files() {
     });
     let recorded = root().join("tests/recorded");
     let mut wrong = Vec::new();
-    let mut used = vec![false; OTHERWISE.len()];
+    let mut used = vec![false; LACKING.len()];
     for (moment, found) in moments.iter().zip(compared) {
         let inside = moment.strip_prefix(&recorded).expect("it was found there");
-        let name: PathBuf = inside.iter().skip(1).collect();
-        let name = name.to_str().expect("its name is text");
+        let parts: Vec<&str> = inside.iter().filter_map(|part| part.to_str()).collect();
+        let [_, scenario, numbered] = parts[..] else {
+            panic!("{} is no moment", inside.display());
+        };
+        let (_, moment) = numbered.split_once('-').expect("moments have numbers");
         for (layout, plain, found) in found {
-            let row = OTHERWISE
+            let row = LACKING
                 .iter()
-                .position(|row| row.0.contains(&layout) && row.1 == name);
+                .position(|row| row.0.contains(&layout) && (row.1, row.2) == (scenario, moment));
             let due = row.map_or(plain, |row| {
                 used[row] = true;
-                let [kind, cause, certainty] = OTHERWISE[row].2.map(str::to_owned);
+                let [kind, cause, certainty] = LACKING[row].3.map(str::to_owned);
                 (kind, cause, certainty)
             });
             if found != due {
@@ -171,8 +134,8 @@ fn every_layout_gives_the_verdict_of_the_plain_files() {
             }
         }
     }
-    let unused = OTHERWISE.iter().zip(&used).filter(|(_, used)| !**used);
-    wrong.extend(unused.map(|(row, _)| format!("{} is in no recording", row.1)));
+    let unused = LACKING.iter().zip(&used).filter(|(_, used)| !**used);
+    wrong.extend(unused.map(|(row, _)| format!("{} {} is in no recording", row.1, row.2)));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -62,12 +62,12 @@ const STATED: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// Asks about a moment in every way, and compares.
+/// Asks about a moment in every way, and compares. Returns the answer from the audit log.
 pub(crate) fn check(
     cluster: &Cluster,
     moment: &Moment<'_>,
     folder: &Path,
-) -> Result<(), Box<dyn Error>> {
+) -> Result<Value, Box<dyn Error>> {
     let row = find(ROWS, moment).ok_or_else(|| {
         format!(
             "no row says what is due at {} of {}",
@@ -79,6 +79,7 @@ pub(crate) fn check(
     stated(moment, &live)?;
     let now = live["now"].as_str().ok_or("the answer has no now")?;
     collected::check(cluster, moment, folder, &live)?;
+    dumped::check(cluster, moment, folder, &live)?;
     if find(WITH_FEW_RIGHTS, moment).is_some() {
         collected::check_more(cluster, moment, folder, &live)?;
     }
@@ -112,17 +113,6 @@ pub(crate) fn check(
         )?;
     }
     matrix::check(cluster, moment, &live)?;
-    let place = tempfile::tempdir()?;
-    for (number, path) in dumped::dump(cluster, moment, place.path())?
-        .iter()
-        .enumerate()
-    {
-        let answer = explain(cluster, "nobody", moment, &["--from", path, "--now", now])?;
-        same(&projection(&live), &projection(&answer))?;
-        if number == 0 {
-            dumped::was_recognised(&answer)?;
-        }
-    }
     let later: jiff::Timestamp = now.parse()?;
     let later = (later + jiff::SignedDuration::from_secs(60)).to_string();
     let asked: [(&[Row], &str, &[&str]); 3] = [
@@ -135,7 +125,7 @@ pub(crate) fn check(
             due(row, &explain(cluster, user, moment, more)?)?;
         }
     }
-    Ok(())
+    Ok(audited)
 }
 
 fn find<'r>(rows: &'r [Row], moment: &Moment<'_>) -> Option<&'r Row> {
@@ -210,7 +200,7 @@ fn stated(moment: &Moment<'_>, answer: &Value) -> Result<(), Box<dyn Error>> {
 }
 
 /// What an answer says of the story, without what differs by the source it was read from.
-fn projection(answer: &Value) -> Value {
+pub(crate) fn projection(answer: &Value) -> Value {
     let each = |list: &Value, keys: &[&str]| -> Value {
         let rows = list.as_array().map(Vec::as_slice).unwrap_or_default();
         rows.iter()

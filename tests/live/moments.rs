@@ -11,11 +11,13 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use testkit::Cluster;
 use testkit::collect::collect;
 use testkit::normalise::Machine;
 use testkit::scenario::{Moment, Observer, Scenario, Step};
 
+use crate::forgotten::{self, Audited};
 use crate::{clusters, expected};
 
 /// Environment variable that makes `make record` of this test.
@@ -37,14 +39,20 @@ pub(crate) fn play(cluster: &Cluster, scenario: &Scenario) -> Result<(), Box<dyn
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let mut eyes = Eyes { folder, seen: 0 };
-    Ok(runtime.block_on(scenario.play(cluster, &mut eyes))?)
+    let mut eyes = Eyes {
+        folder,
+        seen: 0,
+        audited: Audited::default(),
+    };
+    runtime.block_on(scenario.play(cluster, &mut eyes))?;
+    forgotten::check(cluster, scenario.name, &eyes.audited)
 }
 
 /// Looks at every moment of a scenario.
 struct Eyes {
     folder: PathBuf,
     seen: u32,
+    audited: Audited,
 }
 
 impl Observer for Eyes {
@@ -55,27 +63,33 @@ impl Observer for Eyes {
     ) -> Step<'a, Result<(), Box<dyn Error>>> {
         self.seen += 1;
         let folder = self.folder.join(format!("{}-{}", self.seen, moment.name));
-        Box::pin(at_moment(cluster, moment, folder))
+        Box::pin(async move {
+            let audited = at_moment(cluster, moment, folder).await?;
+            let pod = (moment.namespace.to_owned(), moment.pod.to_owned());
+            self.audited.insert(pod, audited);
+            Ok(())
+        })
     }
 }
 
 /// Looks at one moment: what the servers answer is written into a folder, has to be there, and is explained.
+/// Returns the answer from the audit log.
 async fn at_moment(
     cluster: &Cluster,
     moment: Moment<'_>,
     folder: PathBuf,
-) -> Result<(), Box<dyn Error>> {
+) -> Result<Value, Box<dyn Error>> {
     let files = collect(cluster, moment.namespace, moment.pod, &folder).await?;
     for file in &files {
         if fs::metadata(file)?.len() == 0 {
             return Err(format!("{} is empty", file.display()).into());
         }
     }
-    expected::check(cluster, &moment, &folder)?;
+    let audited = expected::check(cluster, &moment, &folder)?;
     if is_recorded(cluster) {
         record(cluster, &files, &folder)?;
     }
-    Ok(())
+    Ok(audited)
 }
 
 /// Whether moments are kept: a minor's recording is of that minor alone.

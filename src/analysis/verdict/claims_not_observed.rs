@@ -7,25 +7,18 @@ use super::Story;
 use crate::analysis::story::shell;
 use crate::analysis::victims::{OVERDUE, TERMINATING};
 use crate::answer::nomination_explanation::{Certainty, NominationKind, Verdict, VerdictKind};
-use crate::model::pod::PodName;
-use crate::model::want::Want;
 
 pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let standing = story.standing()?;
     let node = standing.node.as_deref()?;
     let pod = story.pod;
-    let is_read = |claim: &String| {
-        story.world.is_complete(&Want::Claim(PodName {
-            namespace: pod.name.namespace.clone(),
-            name: claim.clone(),
-        }))
-    };
     let has_victims = story
         .victims
         .iter()
         .any(|victim| matches!(victim.cause, TERMINATING | OVERDUE));
     let is_told = story.account.is_some() || has_victims || !story.preemptions().is_empty();
-    if standing.kind != NominationKind::Preemption || is_told || pod.claims.iter().all(is_read) {
+    let is_open = standing.kind == NominationKind::Unknown && standing.by.scheduler.is_some();
+    if !is_open || is_told {
         return None;
     }
     Some(Verdict {

@@ -2,11 +2,14 @@
 
 use crate::analysis::select::{Missing, Reason, Request, Selection, Target};
 use crate::error::{Error, Kind};
-use crate::model::coverage::State;
+use crate::model::coverage::{Coverage, State};
 use crate::model::pod::Uid;
 use crate::model::selector::{FieldSelector, LabelSelector};
 use crate::model::workload::WorkloadKind;
 use crate::model::world::World;
+
+/// Reasons that an error names; the rest is coverage of an answer.
+const MAX_UNREAD: usize = 3;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SelectionArgs {
@@ -204,13 +207,22 @@ pub(super) fn not_there(missing: &Missing, world: &World, request: &Request) -> 
         .take(5)
         .map(|pod| format!("{}/{}", pod.value.name.namespace, pod.value.name.name))
         .collect();
-    match (held.is_empty(), world.pods().count()) {
+    let error = match (held.is_empty(), world.pods().count()) {
         (true, _) => error.hint("the input holds no Pods"),
         (false, count) => error.hint(format!(
             "the input holds {count} Pods, e.g. {}",
             held.join(", ")
         )),
-    }
+    };
+    unread(world).fold(error, Error::hint)
+}
+
+/// What of the input was not read: the Pod may be there.
+fn unread(world: &World) -> impl Iterator<Item = String> {
+    let faulty = |line: &&Coverage| matches!(line.state, State::Unreadable | State::Partial);
+    let told = |line: &Coverage| Some(format!("{}: {}", line.subject, line.detail.as_ref()?));
+    let lines = world.coverage().filter(faulty).filter_map(told);
+    lines.take(MAX_UNREAD)
 }
 
 /// Whether a server answered, now or when a bundle was made.

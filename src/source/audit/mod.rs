@@ -79,8 +79,20 @@ impl Focus {
     /// Whether a line may be about one of these Pods.
     fn may_matter(&self, line: &[u8]) -> bool {
         let mut words = self.words.iter().flatten();
-        self.words.is_none() || words.any(|word| word.find(line).is_some())
+        self.words.is_none() || words.any(|word| stands_alone(word, line))
     }
+}
+
+/// Whether a line has a word that is no part of a longer name, as `web` is of `web-1`, and `hi` of "this".
+fn stands_alone(word: &Finder<'_>, line: &[u8]) -> bool {
+    let is_of_a_name = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+    word.find_iter(line).any(|at| {
+        let (before, rest) = line.split_at(at);
+        let after = rest.get(word.needle().len());
+        // Some encoders write a quote in a text as \u0022.
+        let is_begun = before.last().is_some_and(is_of_a_name) && !before.ends_with(b"\\u0022");
+        !is_begun && !after.is_some_and(is_of_a_name)
+    })
 }
 
 /// How events stand in a file.

@@ -4,7 +4,7 @@
 //! It must not know what the bytes are.
 
 use std::cell::{Cell, RefCell};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::rc::Rc;
 
 /// So much may come of however little.
@@ -68,6 +68,11 @@ impl Budget {
         self.0.plain.get() == 0
     }
 
+    /// Bytes that came so far.
+    pub(super) fn read(&self) -> u64 {
+        self.0.plain.get()
+    }
+
     /// Does what reads a header; it may not read for ever.
     pub(super) fn header<T>(&self, read: impl FnOnce() -> T) -> T {
         self.0
@@ -83,6 +88,11 @@ impl Budget {
             inner,
             budget: self.clone(),
         }
+    }
+
+    /// A file that is stored as it is read, and in which a reader may pass over bytes: those cost nothing.
+    pub(super) fn seekable<R: Read + Seek>(&self, inner: R) -> Plain<Packed<R>> {
+        self.plain(self.packed(inner))
     }
 
     pub(super) fn plain<R: Read>(&self, inner: R) -> Plain<R> {
@@ -154,6 +164,19 @@ impl<R: Read> Read for Plain<R> {
                 }
             }
         }
+    }
+}
+
+impl<R: Seek> Seek for Packed<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.inner.seek(to)
+    }
+}
+
+impl<R: Seek> Seek for Plain<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.budget.0.zeros.set(0);
+        self.inner.seek(to)
     }
 }
 

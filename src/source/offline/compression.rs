@@ -44,14 +44,24 @@ const COMPRESSIONS: &[Compression] = &[
     },
 ];
 
+/// Whether a stream can be read, and is not compressed. Where it stands afterwards is not said.
+pub(super) fn is_none(reader: &mut dyn Read) -> bool {
+    let mut head = Vec::new();
+    reader.take(LONGEST).read_to_end(&mut head).is_ok() && of(&head).is_none()
+}
+
+fn of(head: &[u8]) -> Option<&'static Compression> {
+    COMPRESSIONS
+        .iter()
+        .find(|compression| head.starts_with(compression.magic))
+}
+
 /// The plain bytes of a stream that may be compressed once, as far as the budget allows.
 pub(super) fn plain<'r>(reader: impl Read + 'r, budget: &Budget) -> io::Result<Box<dyn Read + 'r>> {
     let mut packed = budget.packed(reader);
     let mut head = Vec::new();
     packed.by_ref().take(LONGEST).read_to_end(&mut head)?;
-    let compression = COMPRESSIONS
-        .iter()
-        .find(|compression| head.starts_with(compression.magic));
+    let compression = of(&head);
     let whole = Cursor::new(head).chain(packed);
     Ok(match compression {
         None => Box::new(budget.plain(whole)),

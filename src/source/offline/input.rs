@@ -39,14 +39,22 @@ pub(super) fn alone(
         &Extent::Unsaid,
     )? {
         None => Ok(collected),
-        Some(fault) => Err(OfflineError::Foreign {
+        Some(Foreign::Metrics) => Err(OfflineError::NamelessMetrics(path.to_owned())),
+        Some(Foreign::Unknown(fault)) => Err(OfflineError::Foreign {
             path: path.to_owned(),
             fault,
         }),
     }
 }
 
-/// Takes what the bytes hold into an origin. Returns the fault of bytes that hold nothing of Kubernetes.
+/// What bytes are that hold no objects and no log.
+pub(super) enum Foreign {
+    Metrics,
+    /// With the fault.
+    Unknown(String),
+}
+
+/// Takes what the bytes hold into an origin. Returns what they are if they hold nothing of it.
 pub(super) fn take(
     collected: &mut Collected,
     subject: &str,
@@ -54,7 +62,7 @@ pub(super) fn take(
     reader: &mut dyn Read,
     focus: &Focus,
     extent: &Extent,
-) -> Result<Option<String>, OfflineError> {
+) -> Result<Option<Foreign>, OfflineError> {
     let fail = |source| OfflineError::Read {
         path: path.to_owned(),
         source,
@@ -74,13 +82,12 @@ pub(super) fn take(
         return Ok(None);
     }
     if metrics::recognises(&head) {
-        let fault = "a text of metrics does not say whose it is; name the component: --from metrics@kube-apiserver:PATH";
-        return Ok(Some(fault.to_owned()));
+        return Ok(Some(Foreign::Metrics));
     }
     let documents = printed_dump::read(&mut reader, MAX_BYTES).map_err(fail)?;
     if let Some(fault) = budget.fault().filter(|_| budget.is_spent()) {
         // Nobody means that; its beginning is not worth the time.
-        return Ok(Some(fault));
+        return Ok(Some(Foreign::Unknown(fault)));
     }
     if documents.bytes.len() > MAX_BYTES {
         return Err(fail(io::Error::new(
@@ -92,7 +99,7 @@ pub(super) fn take(
     reading.faults.extend(budget.fault());
     reading.faults.extend(documents.fault);
     if reading.is_foreign() {
-        return Ok(Some(reading.faults.join("; ")));
+        return Ok(Some(Foreign::Unknown(reading.faults.join("; "))));
     }
     if documents.logs > 0 {
         let detail = format!("{} logs of containers were passed over", documents.logs);

@@ -90,6 +90,8 @@ pub(crate) enum OfflineError {
     },
     #[error("{path:?} holds no Kubernetes objects: {fault}")]
     Foreign { path: PathBuf, fault: String },
+    #[error("{0:?} is a text of metrics, which does not say whose it is")]
+    NamelessMetrics(PathBuf),
     #[error("{path:?} is a bundle of version {version:?}, which is newer than this program")]
     Newer { path: PathBuf, version: String },
     #[error("{path:?} is a bundle whose manifest cannot be read: {fault}")]

@@ -15,7 +15,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 };
 
 /// How long the victim holds: enough to look at the moment, and well within its grace period.
-const HOLD_SECONDS: u32 = 6;
+const HOLD_SECONDS: u32 = 12;
 
 async fn run(stage: &mut Stage<'_>) -> Result<(), ScenarioError> {
     let lifecycle = json!({"preStop": {"sleep": {"seconds": HOLD_SECONDS}}});

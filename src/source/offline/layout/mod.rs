@@ -114,7 +114,7 @@ pub(super) fn read(
             Role::Objects(extent) => Some(extent.clone()),
             _ => None,
         };
-        let read = bytes
+        let is_foreign = bytes
             .map_err(|source| OfflineError::Read {
                 path: path.join(name),
                 source,
@@ -122,17 +122,19 @@ pub(super) fn read(
             .and_then(|bytes| match (extent, role) {
                 (Some(extent), _) => {
                     input::take(collected, name, &path.join(name), bytes, focus, &extent)
+                        .map(|foreign| foreign.is_some())
                 }
                 (None, Role::Log) => {
                     input::take_log(collected, name, &path.join(name), bytes, focus)
+                        .map(|foreign| foreign.is_some())
                 }
                 (None, role) => Ok(text(bytes)
                     .and_then(|text| aside(collected, name, &role, &text))
-                    .err()),
+                    .is_err()),
             });
-        match read {
-            Ok(None) => {}
-            Ok(Some(_)) => foreign.push(name.to_owned()),
+        match is_foreign {
+            Ok(false) => {}
+            Ok(true) => foreign.push(name.to_owned()),
             Err(error) => collected.missing(name, &error.to_string()),
         }
     })?;

@@ -1,6 +1,6 @@
-//! A tar as a tree, compressed or not: two passes over the stream, one for the names and one for what is wanted of them.
+//! A tar as a tree, compressed or not: two passes, one for the names and one for what is wanted of them.
 
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use super::{Each, Listing, Tree, normal};
 use crate::source::offline::budget::Budget;
@@ -43,70 +43,109 @@ pub(in super::super) fn recognises(head: &[u8]) -> bool {
     header.cksum().is_ok_and(|told| told == sum)
 }
 
-/// One entry: its name as it stands there, whether it is a plain file, its size, and its bytes.
-type Entry<'e> = dyn FnMut(&[u8], bool, u64, &mut dyn Read) -> bool + 'e;
+/// One entry: its name as it stands there, whether it is a plain file, and its bytes. Returns whether to go on.
+type Entry<'e> = dyn FnMut(&[u8], bool, &mut dyn Read) -> bool + 'e;
+
+/// How a walk ended before the archive did.
+#[derive(Debug, Default)]
+struct End {
+    fault: Option<String>,
+    /// The entry that is not whole.
+    cut: Option<Vec<u8>>,
+}
+
+impl End {
+    fn early(fault: String) -> Self {
+        Self {
+            fault: Some(fault),
+            cut: None,
+        }
+    }
+}
 
 impl Tar {
-    /// Walks over all entries that are no folders. Returns why it ended early.
-    fn walk(&self, each: &mut Entry<'_>) -> Result<Option<String>, OfflineError> {
+    /// Walks over all entries that are no folders.
+    fn walk(&self, each: &mut Entry<'_>) -> Result<End, OfflineError> {
         let budget = Budget::default();
-        let stream = (self.0)()?;
+        let mut stream = (self.0)()?;
+        let length = compression::is_none(&mut stream).then(|| stream.seek(SeekFrom::End(0)));
+        if let Err(error) = stream.rewind() {
+            return Ok(End::early(error.to_string()));
+        }
+        // What is not compressed is passed over without reading it.
+        if let Some(Ok(length)) = length {
+            let mut archive = ::tar::Archive::new(budget.seekable(stream));
+            return Ok(match archive.entries_with_seek() {
+                Ok(entries) => walk(entries, &budget, Some(length), each),
+                Err(error) => End::early(error.to_string()),
+            });
+        }
         // The budget ends a stream that fails, so that the rest is an empty archive and no error.
         let Ok(plain) = compression::plain(stream, &budget) else {
-            return Ok(Some("it cannot be read".to_owned()));
+            return Ok(End::early("it cannot be read".to_owned()));
         };
         let mut archive = ::tar::Archive::new(plain);
-        let mut entries = match archive.entries() {
-            Ok(entries) => entries,
-            Err(error) => return Ok(Some(error.to_string())),
+        Ok(match archive.entries() {
+            Ok(entries) => walk(entries, &budget, None, each),
+            Err(error) => End::early(error.to_string()),
+        })
+    }
+}
+
+/// Walks over entries; `length` is that of an archive that can be passed over.
+fn walk<R: Read>(
+    mut entries: ::tar::Entries<'_, R>,
+    budget: &Budget,
+    length: Option<u64>,
+    each: &mut Entry<'_>,
+) -> End {
+    let mut count = 0_usize;
+    let mut cut = None;
+    loop {
+        let mut entry = match budget.header(|| entries.next()) {
+            None => break,
+            Some(Ok(entry)) => entry,
+            Some(Err(error)) => {
+                let fault = budget.fault().unwrap_or_else(|| error.to_string());
+                let fault = Some(format!("after {count} entries: {fault}"));
+                return End { fault, cut };
+            }
         };
-        let mut count = 0_usize;
-        loop {
-            let mut entry = match budget.header(|| entries.next()) {
-                None => break,
-                Some(Ok(entry)) => entry,
-                Some(Err(error)) => {
-                    let fault = budget.fault().unwrap_or_else(|| error.to_string());
-                    return Ok(Some(format!("after {count} entries: {fault}")));
-                }
-            };
-            count += 1;
-            let kind = entry.header().entry_type();
-            let (name, size) = (entry.path_bytes().into_owned(), entry.size());
-            let goes_on = kind.is_dir() || each(&name, kind.is_file(), size, &mut entry);
-            if !goes_on {
-                break;
-            }
-            // Here and not in `next`, which counts what it reads as a header.
-            if let Err(error) = io::copy(&mut entry, &mut io::sink()) {
-                return Ok(Some(format!("after {count} entries: {error}")));
-            }
+        count += 1;
+        let kind = entry.header().entry_type();
+        let name = entry.path_bytes().into_owned();
+        let goes_on = kind.is_dir() || each(&name, kind.is_file(), &mut entry);
+        if !goes_on {
+            break;
         }
-        let cut = || {
-            let ended = budget.ends_with_zeros(BLOCK as u64) || budget.is_untouched();
-            (!ended).then(|| "it has no end mark".to_owned())
-        };
-        let fault = budget.fault().or_else(cut);
-        Ok(fault.map(|fault| format!("after {count} entries: {fault}")))
+        if length.is_none()
+            // Here and not in `next`, which counts what it reads as a header.
+            && let Err(error) = io::copy(&mut entry, &mut io::sink())
+        {
+            return End::early(format!("after {count} entries: {error}"));
+        }
+        let due = entry.raw_file_position().saturating_add(entry.size());
+        if kind.is_file() && due > length.unwrap_or_else(|| budget.read()) {
+            cut = Some(name);
+        }
+    }
+    let unended = || {
+        let ended = budget.ends_with_zeros(BLOCK as u64) || budget.is_untouched();
+        (!ended).then(|| "it has no end mark".to_owned())
+    };
+    let fault = budget.fault().or_else(unended);
+    End {
+        fault: fault.map(|fault| format!("after {count} entries: {fault}")),
+        cut,
     }
 }
 
 impl Tree for Tar {
     fn list(&self) -> Result<Listing, OfflineError> {
         let mut listing = Listing::default();
-        let mut cut = None;
-        let fault = self.walk(&mut |name, is_plain, size, bytes| {
-            let goes_on = listing.add(name, is_plain);
-            if is_plain && goes_on {
-                let read = io::copy(bytes, &mut io::sink()).unwrap_or(0);
-                if read < size {
-                    cut = normal(name).ok();
-                }
-            }
-            goes_on
-        })?;
-        listing.cut = cut;
-        listing.fault = listing.fault.or(fault);
+        let end = self.walk(&mut |name, is_plain, _| listing.add(name, is_plain))?;
+        listing.cut = end.cut.and_then(|name| normal(&name).ok());
+        listing.fault = listing.fault.or(end.fault);
         Ok(listing)
     }
 
@@ -116,12 +155,13 @@ impl Tree for Tar {
         each: &mut Each<'_>,
     ) -> Result<Option<String>, OfflineError> {
         let mut seen = Listing::default();
-        self.walk(&mut |name, is_plain, _, bytes| {
+        let end = self.walk(&mut |name, is_plain, bytes| {
             let (goes_on, picked) = seen.pick(name, is_plain, wanted);
             if let Some(name) = picked {
                 each(&name, Ok(bytes));
             }
             goes_on
-        })
+        })?;
+        Ok(end.fault)
     }
 }
