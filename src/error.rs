@@ -88,6 +88,12 @@ impl Error {
         self
     }
 
+    /// Says of which of several it is.
+    pub(crate) fn of(mut self, which: &str) -> Self {
+        self.message = format!("{which}: {}", self.message);
+        self
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self

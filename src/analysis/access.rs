@@ -12,6 +12,7 @@ use crate::answer::access_report::{AccessReport, AccessRight};
 use crate::answer::{API_VERSION, Header};
 use crate::model::access::{Allowed, Permission, Right};
 use crate::model::coverage::Source;
+use crate::model::want::Want;
 
 /// A right to be asked for, with those that would do instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,11 @@ const TO_FOLLOW: &str =
 
 /// All rights that an explanation may need, the most needed first; then those that following it needs.
 pub(crate) fn questions(request: &Request, follows: bool) -> Vec<Question> {
+    of_wants(&explain::possible(request), follows)
+}
+
+/// The rights that reads need, in their order.
+pub(crate) fn of_wants(wants: &[Want], follows: bool) -> Vec<Question> {
     let mut questions: Vec<Question> = Vec::new();
     let mut ask = |rights: Vec<Right>, why: &'static str| match questions
         .iter_mut()
@@ -41,8 +47,7 @@ pub(crate) fn questions(request: &Request, follows: bool) -> Vec<Question> {
             whys: vec![why],
         }),
     };
-    let wants = explain::possible(request);
-    for want in &wants {
+    for want in wants {
         ask(want.rights(), want.why());
     }
     for want in wants.iter().filter(|_| follows) {

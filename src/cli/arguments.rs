@@ -16,7 +16,7 @@ use crate::render::{self, Draw, FORMATS, Style};
 use crate::source::connect::ConnectError;
 use crate::source::credentials::CredentialError;
 use crate::source::exec::ExecError;
-use crate::source::kubeconfig::{Connection, KubeconfigError, Overrides, Pod};
+use crate::source::kubeconfig::{self, Connection, KubeconfigError, Overrides, Pod};
 use crate::source::live::Live;
 use crate::source::offline::{OfflineError, Place};
 use crate::source::proxy::Environment;
@@ -27,9 +27,9 @@ pub(super) struct ConnectionArgs {
     /// Path to the kubeconfig file to use for requests
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Name of the kubeconfig context to use
+    /// Name of the kubeconfig context to use; where it is repeated the last one counts
     #[arg(long, value_name = "NAME")]
-    context: Option<String>,
+    pub(super) context: Vec<String>,
     /// Name of the kubeconfig cluster to use
     #[arg(long, value_name = "NAME")]
     cluster: Option<String>,
@@ -125,6 +125,28 @@ impl ConnectionArgs {
 
     /// Makes the client of the chosen context; sends nothing.
     pub(super) async fn connect(&self, env: &Env) -> Result<Live, Error> {
+        let connection = self.connection(env, self.context.last().cloned());
+        Live::connect(&connection)
+            .await
+            .map_err(|error| connect_error(&error))
+    }
+
+    /// The same of another context.
+    pub(super) async fn connect_to(&self, context: &str, env: &Env) -> Result<Live, Error> {
+        let connection = self.connection(env, Some(context.to_owned()));
+        Live::connect(&connection)
+            .await
+            .map_err(|error| connect_error(&error))
+    }
+
+    /// Names of all contexts, sorted.
+    pub(super) fn contexts(&self, env: &Env) -> Result<Vec<String>, Error> {
+        let connection = self.connection(env, None);
+        kubeconfig::contexts(&connection)
+            .map_err(|error| connect_error(&ConnectError::Kubeconfig(error)))
+    }
+
+    fn connection(&self, env: &Env, context: Option<String>) -> Connection {
         let (kubeconfigs, explicit) = match (&self.kubeconfig, env.variable("KUBECONFIG")) {
             (Some(path), _) => (vec![path.clone()], true),
             (None, Some(list)) => (
@@ -142,19 +164,16 @@ impl ConnectionArgs {
                 false,
             ),
         };
-        let connection = Connection {
+        Connection {
             kubeconfigs,
             explicit,
-            context: self.context.clone(),
+            context,
             request_timeout: self.request_timeout.0,
             is_interactive: env.stdin_is_terminal,
             proxies: proxies(env),
             pod: pod(env),
             overrides: self.overrides(),
-        };
-        Live::connect(&connection)
-            .await
-            .map_err(|error| connect_error(&error))
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod arguments;
 pub(crate) mod features;
+mod keeping;
 pub(crate) mod nominate;
 mod runtime;
 mod version;
@@ -51,12 +52,24 @@ fn main<T: CommandFactory + FromArgMatches>(
     };
     let code = outcome.unwrap_or_else(|error| {
         for line in error.lines() {
-            // If stderr is closed too there is nobody left to tell.
-            drop(writeln!(env.stderr, "{}", escape::terminal(&line)));
+            say(&line, &mut env);
         }
         error.exit_code()
     });
     ExitCode::from(code)
+}
+
+/// Tells of all that was not there, as kubectl does: a line each, after what was.
+fn tell(errors: &[Error], env: &mut Env) -> u8 {
+    for line in errors.iter().flat_map(Error::lines) {
+        say(&line, env);
+    }
+    exit::first(errors.iter().map(Error::exit_code))
+}
+
+fn say(line: &str, env: &mut Env) {
+    // If stderr is closed there is nobody left to tell.
+    drop(writeln!(env.stderr, "{}", escape::terminal(line)));
 }
 
 fn template(command: clap::Command) -> clap::Command {

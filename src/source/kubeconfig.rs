@@ -130,6 +130,14 @@ pub(super) fn choose(connection: &Connection) -> Result<Chosen, KubeconfigError>
     })
 }
 
+/// Names of all contexts, sorted.
+pub(crate) fn contexts(connection: &Connection) -> Result<Vec<String>, KubeconfigError> {
+    let merged = merge(connection)?.ok_or(KubeconfigError::None)?;
+    let mut names: Vec<String> = merged.contexts.into_iter().map(|it| it.name).collect();
+    names.sort();
+    Ok(names)
+}
+
 /// What a Pod is given to reach its own API server.
 #[derive(Debug, Clone)]
 pub(crate) struct Pod {

@@ -89,7 +89,7 @@ pub(crate) fn works(clusters: &Clusters, minors: &[String]) -> Result<(), Failed
                 &true,
             )?;
         }
-        kept_answers_are_the_same(cluster, &snapshot, &exact)?;
+        kept_answers_are_the_same(cluster, &reach, &snapshot, &exact)?;
         the_odd_ones_are_named(cluster, &reach)?;
         those_who_may_not_see_are_told(cluster)
     })
@@ -287,27 +287,57 @@ fn fingerprints(answer: &Value) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// A snapshot that is read again gives the answer that the cluster gave.
+/// A snapshot and a bundle that are read again give the answer that the cluster gave.
 fn kept_answers_are_the_same(
     cluster: &Cluster,
+    reach: &[&str],
     snapshot: &Value,
     live: &Value,
 ) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    let file = folder.path().join("snapshot.json");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (file, bundle) = (path("snapshot.json"), path("bundle.tar.zst"));
     fs::write(&file, snapshot.to_string())?;
-    let file = file.display().to_string();
-    let kept = features(cluster, "admin", "skew", &["--from", &file, "--all"])?;
-    for key in [
-        "components",
-        "groups",
-        "differences",
-        "contradictions",
-        "versionSkew",
-    ] {
-        due(key, &kept[key], &live[key])?;
+    let collect = ["features", "collect", "--exact", "-o", &bundle];
+    let run = kubectl(cluster, "admin", &[&collect, reach].concat())?;
+    due(
+        "exit code of collect",
+        &(run.code, run.stderr.as_str()),
+        &(Some(0), ""),
+    )?;
+    let of_snapshot = features(cluster, "admin", "skew", &["--from", &file, "--all"])?;
+    let of_bundle = features(cluster, "admin", "skew", &["--from", &bundle, "--all"])?;
+    for kept in [&of_snapshot, &of_bundle] {
+        for key in [
+            "components",
+            "groups",
+            "differences",
+            "contradictions",
+            "versionSkew",
+        ] {
+            due(key, &kept[key], &live[key])?;
+        }
     }
-    Ok(())
+    due("coverage", &seen(&of_bundle), &seen(live))?;
+    // Nothing has changed since.
+    let same = features(
+        cluster,
+        "admin",
+        "skew",
+        &["--from", &bundle, "--against", &file, "--all"],
+    )?;
+    due("what changed", &same["differences"], &serde_json::json!([]))
+}
+
+/// What was to be read and what came of it, whoever was asked.
+fn seen(answer: &Value) -> BTreeSet<(String, String, String)> {
+    list(&answer["coverage"])
+        .iter()
+        .map(|line| {
+            let word = |key: &str| word(&line[key]).to_owned();
+            (word("subject"), word("state"), word("detail"))
+        })
+        .collect()
 }
 
 /// The kubelet with a gate off is an error with its cause, the scheduler with one more on is a warning.

@@ -39,6 +39,58 @@ pub(super) fn of(members: &[Member<'_, '_>], asked: &BTreeSet<String>) -> Vec<Di
     found
 }
 
+/// Gates that processes of one kind run otherwise on one side than on another. That is a change, not a fault.
+pub(super) fn across(sides: &[Vec<Member<'_, '_>>]) -> Vec<Difference> {
+    let all: Vec<Member<'_, '_>> = sides.iter().flatten().copied().collect();
+    let names: BTreeSet<&str> = all
+        .iter()
+        .flat_map(|(_, table)| table.gates.keys().map(String::as_str))
+        .collect();
+    names
+        .into_iter()
+        .filter(|name| {
+            ComponentKind::ALL
+                .iter()
+                .any(|kind| changes(name, *kind, sides))
+        })
+        .filter_map(|name| {
+            let mut found = difference(name, &all, true)?;
+            let is_used = ComponentKind::ALL.iter().any(|kind| {
+                is_used(name, *kind) != Relevance::Irrelevant && changes(name, *kind, sides)
+            });
+            let is_set = all.iter().any(|(_, table)| {
+                table
+                    .gates
+                    .get(name)
+                    .is_some_and(|it| by(it, table) != By::Version)
+            });
+            found.severity = match (is_used, is_set) {
+                (true, true) => Severity::Warning,
+                _ => Severity::Info,
+            };
+            if !is_used {
+                found.relevance = Relevance::Irrelevant;
+            }
+            Some(found)
+        })
+        .collect()
+}
+
+/// Whether a kind does something on one side that it does not on another, as far as it is known on both.
+fn changes(name: &str, kind: ComponentKind, sides: &[Vec<Member<'_, '_>>]) -> bool {
+    let of_sides: BTreeSet<BTreeSet<bool>> = sides
+        .iter()
+        .map(|side| {
+            let of_kind = side.iter().filter(|(process, _)| process.name.kind == kind);
+            of_kind
+                .filter_map(|(_, table)| does(name, table))
+                .collect::<BTreeSet<bool>>()
+        })
+        .filter(|does| !does.is_empty())
+        .collect();
+    of_sides.len() > 1
+}
+
 /// What a process does in the place of a gate: on, off, or nobody knows.
 fn does(name: &str, table: &Table) -> Option<bool> {
     match table.gates.get(name).map(|effective| effective.value) {

@@ -1,10 +1,11 @@
 //! The answer of `features skew`: processes, groups, differences, contradictions and version skew of one moment.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use jiff::Timestamp;
 
-use super::effective::Tables;
+use super::effective::{Table, Tables};
 use super::fingerprint::{self, Fingerprints};
 use super::process::{self, Process};
 use super::{contradiction, difference, version_skew};
@@ -36,8 +37,6 @@ pub(crate) struct Request {
     pub(crate) components: BTreeSet<(ComponentName, String)>,
     /// Reach kubelets at their own addresses.
     pub(crate) direct_kubelets: bool,
-    /// A whole cluster was observed, so that what is missing was not seen.
-    pub(crate) is_whole: bool,
     /// Read every node exactly.
     pub(crate) exact: bool,
     /// Read the configuration of so many nodes of a pool and version only; null is all.
@@ -63,33 +62,55 @@ impl Request {
     }
 }
 
-pub(crate) fn skew(
-    world: &World,
-    request: &Request,
-    now: Timestamp,
-    generated_at: Timestamp,
-) -> GateSkew {
-    let mut processes = process::all(world, request.pool_label.as_deref());
-    processes.retain(|process| request.wants(process));
-    let mut tables = Tables::default();
-    let tables: Vec<_> = processes.iter().map(|process| tables.of(process)).collect();
-    let members: Vec<difference::Member<'_, '_>> = processes
+/// One moment of one cluster.
+#[derive(Debug)]
+pub(crate) struct Side<'w> {
+    /// The file or context; empty where there is only one.
+    pub(crate) label: String,
+    pub(crate) world: &'w World,
+    pub(crate) now: Timestamp,
+    /// A whole cluster was observed, so that what is missing was not seen.
+    pub(crate) is_whole: bool,
+}
+
+/// What is the matter within one side.
+struct Judged<'w> {
+    processes: Vec<Process<'w>>,
+    tables: Vec<Rc<Table>>,
+    coverage: Vec<Coverage>,
+    is_incomplete: bool,
+}
+
+/// The answer for one side, or for what changed between several.
+pub(crate) fn skew(sides: &[Side<'_>], request: &Request, generated_at: Timestamp) -> GateSkew {
+    let judged: Vec<Judged<'_>> = sides.iter().map(|side| judge(side, request)).collect();
+    let members: Vec<Vec<difference::Member<'_, '_>>> = judged
         .iter()
-        .zip(&tables)
-        .map(|(process, table)| (process, &**table))
+        .map(|side| {
+            side.processes
+                .iter()
+                .zip(side.tables.iter().map(|table| &**table))
+                .collect()
+        })
         .collect();
     let mut fingerprints = BTreeMap::new();
-    let rows: Vec<(ComponentRow, Known)> = members
-        .iter()
-        .map(|(process, table)| {
+    let mut rows: Vec<(ComponentRow, Known)> = Vec::new();
+    for (side, members) in sides.iter().zip(&members) {
+        for (process, table) in members {
             let key = (process.name.kind, std::ptr::from_ref(*table));
             let fingerprints: &Fingerprints = fingerprints
                 .entry(key)
                 .or_insert_with(|| fingerprint::of(process.name.kind, table));
-            (row(process, table.known, fingerprints, now), table.known)
-        })
-        .collect();
-    let mut differences = difference::of(&members, &request.gates);
+            rows.push((
+                row(process, table.known, fingerprints, side.now),
+                table.known,
+            ));
+        }
+    }
+    let mut differences = match members.as_slice() {
+        [alone] => difference::of(alone, &request.gates),
+        several => difference::across(several),
+    };
     let found = differences.len();
     if !request.gates.is_empty() {
         differences.retain(|difference| request.gates.contains(&difference.gate));
@@ -109,33 +130,65 @@ pub(crate) fn skew(
             values.any(|values| difference::is_of_somebody(values.cause))
         });
     }
-    let mut coverage: Vec<_> = world.coverage().cloned().collect();
-    let missing = missing(&processes, request);
-    let is_missing = !missing.is_empty();
-    coverage.extend(missing);
-    coverage.extend(processes.iter().flat_map(refused));
-    let is_listed = world
-        .state_of(&Want::Nodes)
-        .is_none_or(|state| state == State::Complete);
-    let is_unknown = rows
+    let contradictions = judged
         .iter()
-        .any(|(row, known)| *known == Known::Unknown || row.version.is_none());
+        .flat_map(|side| contradiction::of(&side.processes));
+    let version_skew = judged
+        .iter()
+        .flat_map(|side| version_skew::of(&side.processes));
     GateSkew {
         groups: groups(&rows),
         components: rows.into_iter().map(|(row, _)| row).collect(),
         differences,
-        contradictions: contradiction::of(&processes),
-        version_skew: version_skew::of(&processes),
+        contradictions: contradictions.collect(),
+        version_skew: version_skew.collect(),
         left_out,
-        is_incomplete: is_unknown || is_missing || !is_listed || processes.is_empty(),
+        is_incomplete: judged.iter().any(|side| side.is_incomplete),
         header: Header {
             api_version: API_VERSION,
             kind: "GateSkew",
             generated_at,
-            now,
-            sources: world.sources().cloned().collect(),
-            coverage,
+            now: sides
+                .iter()
+                .map(|side| side.now)
+                .max()
+                .unwrap_or(generated_at),
+            sources: sides
+                .iter()
+                .flat_map(|side| side.world.sources().cloned())
+                .collect(),
+            coverage: judged.into_iter().flat_map(|side| side.coverage).collect(),
         },
+    }
+}
+
+fn judge<'w>(side: &Side<'w>, request: &Request) -> Judged<'w> {
+    let world = side.world;
+    let mut processes = process::all(world, request.pool_label.as_deref());
+    processes.retain(|process| request.wants(process));
+    if !side.label.is_empty() {
+        for process in &mut processes {
+            process.name.identity = format!("{}:{}", side.label, process.name.identity);
+        }
+    }
+    let mut tables = Tables::default();
+    let tables: Vec<Rc<Table>> = processes.iter().map(|process| tables.of(process)).collect();
+    let mut coverage: Vec<Coverage> = world.coverage().cloned().collect();
+    let missing = missing(&processes, request, side.is_whole);
+    let is_missing = !missing.is_empty();
+    coverage.extend(missing);
+    coverage.extend(processes.iter().flat_map(refused));
+    let listed = world.state_of(&Want::Nodes);
+    let is_listed = listed.is_none_or(|state| state == State::Complete);
+    let is_unknown = processes
+        .iter()
+        .zip(&tables)
+        .any(|(process, table)| table.known == Known::Unknown || process.version.is_none());
+    Judged {
+        is_incomplete: is_unknown || is_missing || !is_listed || processes.is_empty(),
+        processes,
+        tables,
+        coverage,
     }
 }
 
@@ -166,7 +219,7 @@ fn refused(process: &Process<'_>) -> Vec<Coverage> {
 }
 
 /// Kinds that every cluster has and nobody saw.
-fn missing(processes: &[Process<'_>], request: &Request) -> Vec<Coverage> {
+fn missing(processes: &[Process<'_>], request: &Request, is_whole: bool) -> Vec<Coverage> {
     let due = [
         ComponentKind::KubeApiserver,
         ComponentKind::KubeControllerManager,
@@ -174,7 +227,7 @@ fn missing(processes: &[Process<'_>], request: &Request) -> Vec<Coverage> {
         ComponentKind::Kubelet,
     ];
     due.into_iter()
-        .filter(|kind| request.is_whole && (request.kinds.is_empty() || request.kinds.contains(kind)))
+        .filter(|kind| is_whole && (request.kinds.is_empty() || request.kinds.contains(kind)))
         .filter(|kind| !processes.iter().any(|process| process.name.kind == *kind))
         .map(|kind| {
             let word = kind.word();

@@ -39,6 +39,46 @@ const OF_SAMPLE: [Document; 3] = OF_COMPONENT;
 
 /// What is still to be read. Asked again after each round, it ends when nothing new is wanted.
 pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
+    let mut wants = base(request);
+    if world.state_of(&Want::ServerAddresses).is_some() {
+        wants.extend(of_servers(world));
+    }
+    if world.state_of(&Want::Nodes).is_some() {
+        wants.extend(of_kubelets(world, request));
+    }
+    wants
+}
+
+/// All reads that may come to be needed, those of any node once; the most needed first.
+pub(crate) fn possible(request: &Request) -> Vec<Want> {
+    let of = |kind, way: &Way, documents: &[Document]| {
+        let wants = documents.iter().map(|document| Want::Document {
+            component: ComponentName::new(kind, ""),
+            document: *document,
+            way: way.clone(),
+        });
+        wants.collect::<Vec<_>>()
+    };
+    let to_kubelets = if request.direct_kubelets {
+        Way::Address(String::new())
+    } else {
+        Way::NodeProxy
+    };
+    let of_kubelets = [
+        Document::Configz,
+        Document::Flagz,
+        Document::Metrics,
+        Document::Statusz,
+    ];
+    base(request)
+        .into_iter()
+        .chain(of(ComponentKind::KubeApiserver, &Way::Server, &OF_SERVER))
+        .chain(of(ComponentKind::Kubelet, &to_kubelets, &of_kubelets))
+        .collect()
+}
+
+/// What is read whatever there is.
+fn base(request: &Request) -> BTreeSet<Want> {
     let mut wants = BTreeSet::from([Want::Nodes, Want::ServerAddresses, Want::ServerLeases]);
     wants.insert(Want::Pods {
         namespace: Some("kube-system".to_owned()),
@@ -62,12 +102,6 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
             document: *document,
             way: Way::Address(url.clone()),
         }));
-    }
-    if world.state_of(&Want::ServerAddresses).is_some() {
-        wants.extend(of_servers(world));
-    }
-    if world.state_of(&Want::Nodes).is_some() {
-        wants.extend(of_kubelets(world, request));
     }
     wants
 }

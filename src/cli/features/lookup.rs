@@ -8,10 +8,10 @@ use crate::analysis::lookup::{self, NoAnswer, Request};
 use crate::answer::gate_history;
 use crate::catalogue::{COMPONENTS, Catalogue};
 use crate::cli::arguments::OutputArgs;
+use crate::cli::{say, tell};
 use crate::env::Env;
-use crate::error::{Error, Kind, exit};
+use crate::error::{Error, Kind};
 use crate::model::version::Minor;
-use crate::render::escape;
 
 const EXAMPLES: &str = "
 Examples:
@@ -100,15 +100,7 @@ pub(super) fn run(args: &LookupArgs, env: &mut Env) -> Result<u8, Error> {
     if answer.gates.is_empty() && errors.is_empty() && args.output.is_for_people() {
         say("No feature gates found", env);
     }
-    for line in errors.iter().flat_map(Error::lines) {
-        say(&line, env);
-    }
-    Ok(exit::first(errors.iter().map(Error::exit_code)))
-}
-
-fn say(line: &str, env: &mut Env) {
-    // If stderr is closed there is nobody left to tell.
-    drop(writeln!(env.stderr, "{}", escape::terminal(line)));
+    Ok(tell(&errors, env))
 }
 
 fn error(no_answer: &NoAnswer) -> Error {

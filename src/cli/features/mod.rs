@@ -1,5 +1,6 @@
 //! `kubectl features`: which feature gates really run, what Nodes declare, what Pods need.
 
+mod collect;
 mod lookup;
 mod observation;
 mod skew;
@@ -20,6 +21,7 @@ struct Features {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Collect(Box<collect::CollectArgs>),
     Lookup(Box<lookup::LookupArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
@@ -28,6 +30,7 @@ enum Command {
 
 pub(crate) fn main(env: Env) -> ExitCode {
     super::main::<Features>(env, "features", |features, env| match features.command {
+        Command::Collect(args) => collect::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),

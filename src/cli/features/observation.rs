@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use crate::analysis::gates::skew::Request;
+use crate::analysis::gates::skew::{Request, Side};
 use crate::analysis::gates::wants;
 use crate::cli::arguments::{ConnectionArgs, InputArgs, offline_error};
 use crate::cli::runtime::Runtime;
@@ -126,7 +126,19 @@ impl ObservationArgs {
 pub(super) struct Observed {
     pub(super) world: World,
     pub(super) now: Timestamp,
-    pub(super) generated_at: Timestamp,
+    /// It is a cluster, or a bundle of one.
+    pub(super) is_whole: bool,
+}
+
+impl Observed {
+    pub(super) fn side(&self, label: &str) -> Side<'_> {
+        Side {
+            label: label.to_owned(),
+            world: &self.world,
+            now: self.now,
+            is_whole: self.is_whole,
+        }
+    }
 }
 
 /// Observes a cluster, or takes files in its place.
@@ -134,28 +146,45 @@ pub(super) fn observe(
     args: &ObservationArgs,
     connection: &ConnectionArgs,
     input: &InputArgs,
-    request: &mut Request,
+    request: &Request,
     runtime: &Runtime,
     env: &mut Env,
 ) -> Result<Observed, Error> {
-    let mut world = World::default();
-    if input.from.is_empty() {
-        let live = runtime.block_on(args.connect(connection, env))??;
-        read(
-            &mut world,
-            &[Origin::Live(Box::new(live))],
-            request,
-            runtime,
-        )?;
-    } else {
-        take(&mut world, &input.from, request, env)?;
+    if !input.from.is_empty() {
+        return take(&input.from, input.now, env);
     }
-    let generated_at = (env.now)();
-    let now = input.now.or(world.now()).unwrap_or(generated_at);
+    let live = runtime.block_on(args.connect(connection, env))??;
+    let origins = [Origin::Live(Box::new(live))];
+    observed(&origins, request, input.now, runtime, env)
+}
+
+/// Observes a cluster of some context.
+pub(super) fn observe_context(
+    args: &ObservationArgs,
+    connection: &ConnectionArgs,
+    context: &str,
+    request: &Request,
+    runtime: &Runtime,
+    env: &Env,
+) -> Result<Observed, Error> {
+    let live = runtime.block_on(connection.connect_to(context, env))??;
+    let live = live.trusting(args.kubelet_ca.clone());
+    observed(&[Origin::Live(Box::new(live))], request, None, runtime, env)
+}
+
+fn observed(
+    origins: &[Origin],
+    request: &Request,
+    now: Option<Timestamp>,
+    runtime: &Runtime,
+    env: &Env,
+) -> Result<Observed, Error> {
+    let mut world = World::default();
+    read(&mut world, origins, request, runtime)?;
     Ok(Observed {
+        now: now.or(world.now()).unwrap_or_else(|| (env.now)()),
+        is_whole: true,
         world,
-        now,
-        generated_at,
     })
 }
 
@@ -163,10 +192,9 @@ pub(super) fn observe(
 pub(super) fn read(
     world: &mut World,
     origins: &[Origin],
-    request: &mut Request,
+    request: &Request,
     runtime: &Runtime,
 ) -> Result<(), Error> {
-    request.is_whole = true;
     runtime.block_on(gather(world, origins, |world| wants::wants(world, request)))?;
     let base = [Want::Nodes, Want::ServerAddresses, Want::ServerLeases];
     let is_dead = base
@@ -176,38 +204,41 @@ pub(super) fn read(
         return Ok(());
     }
     let why = world.coverage().find_map(|line| line.detail.clone());
-    let kind = Kind::Unreachable;
-    Err(Error::new(
-        kind,
-        why.unwrap_or_else(|| "the server cannot be reached".to_owned()),
-    ))
+    let why = why.unwrap_or_else(|| "the server cannot be reached".to_owned());
+    Err(Error::new(Kind::Unreachable, why))
 }
 
 /// Takes what files hold.
 pub(super) fn take(
-    world: &mut World,
     from: &[Place],
-    request: &mut Request,
+    now: Option<Timestamp>,
     env: &mut Env,
-) -> Result<(), Error> {
+) -> Result<Observed, Error> {
+    let mut world = World::default();
     let mut origins = Vec::new();
+    let mut is_whole = false;
     for place in from {
         let mut collected = offline::open(place, &mut env.stdin, &Focus::default())
             .map_err(|error| offline_error(&error))?;
-        request.is_whole |= collected.recall(world);
+        is_whole |= collected.recall(&mut world);
         origins.push(Origin::Offline(Box::new(collected)));
     }
     for origin in &origins {
         world.add_source(origin.source());
     }
-    pour(world, &mut origins);
-    if world.statements().next().is_none() && world.nodes().next().is_none() {
-        let pods = world.pods().any(|pod| pod.value.component.is_some());
-        if !pods {
-            let sentence = "the input tells of no component: no Node, no document, no Pod of the control plane";
-            return Err(Error::new(Kind::BadData, sentence)
-                .hint("name a document's component: --from metrics@kubelet/NODE:PATH"));
-        }
+    pour(&mut world, &mut origins);
+    let is_told = world.statements().next().is_some()
+        || world.nodes().next().is_some()
+        || world.pods().any(|pod| pod.value.component.is_some());
+    if !is_told {
+        let sentence =
+            "the input tells of no component: no Node, no document, no Pod of the control plane";
+        return Err(Error::new(Kind::BadData, sentence)
+            .hint("name a document's component: --from metrics@kubelet/NODE:PATH"));
     }
-    Ok(())
+    Ok(Observed {
+        now: now.or(world.now()).unwrap_or_else(|| (env.now)()),
+        is_whole,
+        world,
+    })
 }

@@ -2,13 +2,17 @@
 
 use clap::ValueEnum;
 
-use super::observation::{ObservationArgs, observe};
-use crate::analysis::gates::skew;
+use regex::Regex;
+
+use super::observation::{ObservationArgs, Observed, observe, observe_context, take};
+use crate::analysis::gates::skew::{self, Request};
 use crate::answer::gate_skew::{self, GateSkew, Severity};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs};
 use crate::cli::runtime::Runtime;
+use crate::cli::tell;
 use crate::env::Env;
-use crate::error::{Error, exit};
+use crate::error::{Error, Kind, exit};
+use crate::source::offline::Place;
 
 const EXAMPLES: &str = "
 Examples:
@@ -24,6 +28,10 @@ Examples:
   # Compare what was saved before
   kubectl features snapshot -o json > before.json
   kubectl features skew --from before.json
+
+  # See what an upgrade changed, and how two clusters differ
+  kubectl features skew --against before.json
+  kubectl features skew --context blue --context green
 
 ";
 
@@ -46,6 +54,15 @@ pub(super) struct SkewArgs {
     /// Exit with 4 if there are warnings, too
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "error")]
     fail_on: FailOn,
+    /// Compare with these files: a snapshot, a bundle, documents; may be repeated
+    #[arg(long, value_name = "PATH")]
+    against: Vec<Place>,
+    /// Compare all clusters of the kubeconfig
+    #[arg(long, conflicts_with_all = ["from", "against", "context"])]
+    all_contexts: bool,
+    /// Compare the clusters whose context matches this regular expression
+    #[arg(long, value_name = "PATTERN", conflicts_with_all = ["from", "against", "context", "all_contexts"])]
+    context_regex: Option<Regex>,
     #[command(flatten)]
     observation: ObservationArgs,
     #[command(flatten)]
@@ -73,26 +90,86 @@ pub(super) fn run(args: &SkewArgs, env: &mut Env) -> Result<u8, Error> {
     request.only_set = args.only_set;
 
     // Gather.
-    let observed = observe(
-        &args.observation,
-        &args.connection,
-        &args.input,
-        &mut request,
-        &runtime,
-        env,
-    )?;
+    let mut errors = Vec::new();
+    let sides = sides(args, &request, &runtime, env, &mut errors)?;
+    if sides.is_empty() {
+        return Ok(tell(&errors, env));
+    }
 
     // Analyse.
-    let answer = skew::skew(
-        &observed.world,
-        &request,
-        observed.now,
-        observed.generated_at,
-    );
+    let sides: Vec<skew::Side<'_>> = sides.iter().map(|(label, side)| side.side(label)).collect();
+    let answer = skew::skew(&sides, &request, (env.now)());
 
     // Show.
     args.output.show(&answer, gate_skew::view, env)?;
-    Ok(exit_code(&answer, args.fail_on))
+    Ok(exit::first([
+        exit_code(&answer, args.fail_on),
+        tell(&errors, env),
+    ]))
+}
+
+/// What is compared: one cluster in itself, two moments, or several clusters. A cluster that fails does not lose the others.
+fn sides(
+    args: &SkewArgs,
+    request: &Request,
+    runtime: &Runtime,
+    env: &mut Env,
+    errors: &mut Vec<Error>,
+) -> Result<Vec<(String, Observed)>, Error> {
+    let contexts = contexts(args, env)?;
+    if contexts.len() > 1 {
+        let mut sides = Vec::new();
+        for context in contexts {
+            let (observation, connection) = (&args.observation, &args.connection);
+            match observe_context(observation, connection, &context, request, runtime, env) {
+                Ok(observed) => sides.push((context, observed)),
+                Err(error) if matches!(error.kind, Kind::Interrupted(_)) => return Err(error),
+                Err(error) => errors.push(error.of(&context)),
+            }
+        }
+        return Ok(sides);
+    }
+    let (observation, connection) = (&args.observation, &args.connection);
+    let one = observe(observation, connection, &args.input, request, runtime, env)?;
+    if args.against.is_empty() {
+        return Ok(vec![(String::new(), one)]);
+    }
+    let other = take(&args.against, args.input.now, env)?;
+    let label = |from: &[Place], otherwise: &str| {
+        let name = from.first().and_then(|place| place.path.file_name());
+        name.map_or_else(
+            || otherwise.to_owned(),
+            |name| name.to_string_lossy().into_owned(),
+        )
+    };
+    let (mut first, mut second) = (
+        label(&args.input.from, "now"),
+        label(&args.against, "against"),
+    );
+    if first == second {
+        (first, second) = (format!("from/{first}"), format!("against/{second}"));
+    }
+    Ok(vec![(first, one), (second, other)])
+}
+
+/// The contexts that are compared; at most one is no comparison.
+fn contexts(args: &SkewArgs, env: &Env) -> Result<Vec<String>, Error> {
+    if !args.all_contexts && args.context_regex.is_none() {
+        return Ok(args.connection.context.clone());
+    }
+    let mut known = args.connection.contexts(env)?;
+    if let Some(pattern) = &args.context_regex {
+        known.retain(|name| pattern.is_match(name));
+    }
+    if known.len() < 2 {
+        let sentence = format!(
+            "{} contexts are meant; two are needed to compare",
+            known.len()
+        );
+        return Err(Error::new(Kind::Usage, sentence)
+            .hint("list the contexts with: kubectl config get-contexts"));
+    }
+    Ok(known)
 }
 
 fn exit_code(answer: &GateSkew, fail_on: FailOn) -> u8 {

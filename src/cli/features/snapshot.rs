@@ -39,14 +39,14 @@ pub(super) fn run(args: &SnapshotArgs, env: &mut Env) -> Result<u8, Error> {
     // Parse.
     args.output.start_logging();
     let runtime = Runtime::start()?;
-    let mut request = args.observation.request();
+    let request = args.observation.request();
 
     // Gather.
     let observed = observe(
         &args.observation,
         &args.connection,
         &args.input,
-        &mut request,
+        &request,
         &runtime,
         env,
     )?;
@@ -56,7 +56,7 @@ pub(super) fn run(args: &SnapshotArgs, env: &mut Env) -> Result<u8, Error> {
         &observed.world,
         request.pool_label.as_deref(),
         observed.now,
-        observed.generated_at,
+        (env.now)(),
     );
 
     // Show.

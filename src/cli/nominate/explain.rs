@@ -1,6 +1,6 @@
 //! `kubectl nominate explain`: nomination, binding and verdict of one Pod, or of each of several.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::ValueEnum;
@@ -10,17 +10,17 @@ use super::selection::{SelectionArgs, is_of_a_server, not_there, nothing};
 use super::watch::{self, Task, WatchArgs};
 use crate::analysis::select::{self, Chosen, Request};
 use crate::analysis::{access, explain};
-use crate::answer::access_report::{self, AccessReport};
+use crate::answer::access_report;
 use crate::answer::nomination_explanation::{Severity, Verdict};
 use crate::answer::{nomination_explanation, nomination_explanation_list};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs, offline_error};
+use crate::cli::keeping::{code_of_review, review};
 use crate::cli::runtime::Runtime;
+use crate::cli::{say, tell};
 use crate::env::Env;
-use crate::error::{Error, Kind, exit};
-use crate::model::access::{Permission, Right};
+use crate::error::{Error, exit};
 use crate::model::pod::Pod;
 use crate::model::world::{Sourced, World};
-use crate::render::escape;
 use crate::source::audit::Focus;
 use crate::source::gather::{gather, pour};
 use crate::source::live::Live;
@@ -175,52 +175,6 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
     Ok(exit::first(codes))
 }
 
-/// Tells of all that was not there, as kubectl does: a line each, after what was.
-pub(super) fn tell(errors: &[Error], env: &mut Env) -> u8 {
-    for line in errors.iter().flat_map(Error::lines) {
-        say(&line, env);
-    }
-    exit::first(errors.iter().map(Error::exit_code))
-}
-
-pub(super) fn say(line: &str, env: &mut Env) {
-    // If stderr is closed there is nobody left to tell.
-    drop(writeln!(env.stderr, "{}", escape::terminal(line)));
-}
-
-/// The report of a review of each right; nothing else is sent.
-pub(super) fn review(
-    live: &Live,
-    request: &Request,
-    follows: bool,
-    runtime: &Runtime,
-    env: &Env,
-) -> Result<AccessReport, Error> {
-    let questions = access::questions(request, follows);
-    let rights: Vec<Right> = questions
-        .iter()
-        .flat_map(|question| question.rights.clone())
-        .collect();
-    let permissions: BTreeMap<Right, Permission> = runtime
-        .block_on(live.review(&rights))?
-        .map_err(|sentence| Error::new(Kind::Unreachable, sentence))?;
-    let generated_at = (env.now)();
-    Ok(access::report(
-        &questions,
-        &permissions,
-        live.source(),
-        generated_at,
-    ))
-}
-
-pub(super) fn code_of_review(answer: &AccessReport) -> u8 {
-    if answer.is_unanswered() {
-        exit::INCOMPLETE
-    } else {
-        exit::DONE
-    }
-}
-
 /// What the server said of these Pods, as far as it is read.
 fn raw(origins: &[Origin], pods: &[&Sourced<Pod>]) -> Value {
     let uids: BTreeSet<&str> = pods.iter().map(|pod| pod.value.uid.0.as_str()).collect();
@@ -233,7 +187,8 @@ fn raw(origins: &[Origin], pods: &[&Sourced<Pod>]) -> Value {
 
 fn show_access(args: &ExplainArgs, runtime: &Runtime, env: &mut Env) -> Result<u8, Error> {
     let (live, request) = connect(&args.selection, &args.connection, runtime, env)?;
-    let answer = review(&live, &request, args.watch.follows(), runtime, env)?;
+    let questions = access::questions(&request, args.watch.follows());
+    let answer = review(&live, &questions, runtime, env)?;
     args.output.show(&answer, access_report::view, env)?;
     Ok(code_of_review(&answer))
 }

@@ -14,13 +14,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::memory::Memory;
 use self::page::Page;
-use super::explain::{FailOn, exit_code, say, tell};
+use super::explain::{FailOn, exit_code};
 use super::selection::{not_there, nothing};
 use crate::analysis::explain;
 use crate::analysis::select::{self, Request};
 use crate::answer::nomination_explanation::{NominationExplanation, VerdictKind};
 use crate::cli::arguments::OutputArgs;
 use crate::cli::runtime::Runtime;
+use crate::cli::{say, tell};
 use crate::env::Env;
 use crate::error::{Error, Kind, exit};
 use crate::model::pod::Uid;

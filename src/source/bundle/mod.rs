@@ -20,7 +20,10 @@ use crate::model::coverage::State;
 use crate::model::want::Want;
 
 pub(super) const API_VERSION: &str = "kube-placement.dev/v1alpha1";
-pub(super) const KIND: &str = "NominationBundle";
+/// Kinds of bundles, by what was asked.
+pub(crate) const NOMINATION: &str = "NominationBundle";
+pub(crate) const GATES: &str = "GateBundle";
+pub(super) const KINDS: [&str; 2] = [NOMINATION, GATES];
 
 /// The first entry of the archive.
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -85,6 +88,9 @@ pub(super) struct Redactions {
 
 /// What is known of a bundle beside its reads.
 pub(crate) struct Heading {
+    pub(crate) kind: &'static str,
+    /// The program that makes it.
+    pub(crate) tool: &'static str,
     pub(crate) server: String,
     pub(crate) context: Option<String>,
     pub(crate) now: Timestamp,
@@ -131,6 +137,8 @@ impl Tape {
     pub(crate) fn bundle(&self, heading: Heading, redactor: &mut Redactor) -> Bundle {
         let taken = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let Heading {
+            kind,
+            tool,
             server,
             mut context,
             now,
@@ -167,9 +175,9 @@ impl Tape {
         }
         let manifest = Manifest {
             api_version: API_VERSION.to_owned(),
-            kind: KIND.to_owned(),
+            kind: kind.to_owned(),
             tool: Tool {
-                name: "kubectl-nominate".to_owned(),
+                name: tool.to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             },
             server,

@@ -21,7 +21,7 @@ use crate::model::selector::{FieldSelector, LabelSelector};
 use crate::model::want::Want;
 use crate::model::world::World;
 use crate::source::audit::Focus;
-use crate::source::bundle::{API_VERSION, KIND, MANIFEST, Manifest, Question, Read as Asked};
+use crate::source::bundle::{API_VERSION, KINDS, MANIFEST, Manifest, Question, Read as Asked};
 use crate::source::{Reply, document};
 
 /// A block of a tar, which its first name begins.
@@ -98,7 +98,9 @@ pub(super) fn begins(head: &[u8]) -> bool {
 
 /// Its kind stands near the beginning.
 fn is_manifest(head: &[u8]) -> bool {
-    memchr::memmem::find(head, format!("\"{KIND}\"").as_bytes()).is_some()
+    KINDS
+        .iter()
+        .any(|kind| memchr::memmem::find(head, format!("\"{kind}\"").as_bytes()).is_some())
 }
 
 pub(super) fn read(

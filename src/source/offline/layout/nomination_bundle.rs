@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use super::{Extent, Layout, Proof, Role, folders_of};
-use crate::source::bundle::{KIND, MANIFEST};
+use crate::source::bundle::{KINDS, MANIFEST};
 
 pub(super) const LAYOUT: Layout = Layout {
     name: "nomination_bundle",
@@ -21,7 +21,8 @@ pub(super) const LAYOUT: Layout = Layout {
     proof: Some(Proof {
         file: MANIFEST,
         holds: |content| {
-            serde_json::from_slice::<Manifest>(content).is_ok_and(|manifest| manifest.kind == KIND)
+            serde_json::from_slice::<Manifest>(content)
+                .is_ok_and(|manifest| KINDS.contains(&manifest.kind.as_str()))
         },
     }),
     role: |name| (name != MANIFEST).then_some(Role::Objects(Extent::Unsaid)),
