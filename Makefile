@@ -74,6 +74,7 @@ record: control-planes
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- scenario
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- gates
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- features
+	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- skew_says
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- logs_tell_of_hints
 
 # Writes data/gates/<minor>.jsonl from the Kubernetes modules of each minor. ENHANCEMENTS=FOLDER, a checkout of

@@ -165,10 +165,10 @@ fn difference(name: &str, members: &[Member<'_, '_>], is_named: bool) -> Option<
     let relevance = least
         .filter(|_| is_relevant)
         .unwrap_or(Relevance::Irrelevant);
-    let severity = if is_different && is_relevant {
-        severity(relevance, &used)
-    } else {
-        Severity::Info
+    let (severity, why) = match (is_different, is_relevant) {
+        (true, true) => severity(relevance, &used),
+        (true, false) => (Severity::Info, "No component that uses it differs."),
+        (false, _) => (Severity::Info, ""),
     };
     let values = values(name, members);
     let (severity, impact) = impact(name, members, severity, is_different);
@@ -177,7 +177,7 @@ fn difference(name: &str, members: &[Member<'_, '_>], is_named: bool) -> Option<
         relevance,
         stage: stage(name, members),
         severity,
-        summary: summary(&values, is_different),
+        summary: summary(&values, is_different, why),
         impact,
         values,
     })
@@ -198,13 +198,16 @@ fn by(effective: &Effective, table: &Table) -> By {
     }
 }
 
-/// How much a difference matters, among the processes that use the gate.
-fn severity(relevance: Relevance, used: &[&Part]) -> Severity {
+/// How much a difference matters among the processes that use the gate, and why.
+fn severity(relevance: Relevance, used: &[&Part]) -> (Severity, &'static str) {
     // Versions that differ have gates that differ: the policy allows it, and says how far.
     match used.iter().map(|part| part.by).min() {
         Some(By::Somebody) => {}
-        Some(By::SomebodyOrVersion) => return Severity::Warning,
-        Some(By::Version) | None => return Severity::Info,
+        Some(By::SomebodyOrVersion) => {
+            let why = "Whether versions alone make the difference is not known.";
+            return (Severity::Warning, why);
+        }
+        Some(By::Version) | None => return (Severity::Info, "Versions alone make the difference."),
     }
     let of_servers = |part: &&&Part| part.kind == ComponentKind::KubeApiserver;
     let servers: BTreeSet<bool> = used
@@ -216,10 +219,20 @@ fn severity(relevance: Relevance, used: &[&Part]) -> Severity {
         .iter()
         .any(|part| !of_servers(&part) && part.does == Some(false));
     let is_promised = servers.contains(&true) && is_off_elsewhere;
-    if relevance == Relevance::Relevant && (servers.len() > 1 || is_promised) {
-        Severity::Error
-    } else {
-        Severity::Warning
+    match relevance {
+        Relevance::Unknown => (Severity::Warning, "Which components use it is not known."),
+        _ if servers.len() > 1 => (
+            Severity::Error,
+            "API servers differ: the same request has two outcomes.",
+        ),
+        _ if is_promised => (
+            Severity::Error,
+            "The API server has it on, and a component that uses it has it off.",
+        ),
+        _ => (
+            Severity::Warning,
+            "Components that use it differ, and the API server does not promise it.",
+        ),
     }
 }
 
@@ -273,7 +286,7 @@ fn values(name: &str, members: &[Member<'_, '_>]) -> Vec<Values> {
         .collect()
 }
 
-fn summary(values: &[Values], is_different: bool) -> String {
+fn summary(values: &[Values], is_different: bool, why: &str) -> String {
     let mut counts: BTreeMap<GateValue, usize> = BTreeMap::new();
     for value in values {
         *counts.entry(value.value).or_default() += value.count;
@@ -283,7 +296,8 @@ fn summary(values: &[Values], is_different: bool) -> String {
         .map(|(value, count)| format!("{} in {count}", value.word()))
         .collect();
     let verb = if is_different { "differs" } else { "is alike" };
-    format!("It {verb}: {}.", counts.join(", "))
+    let what = format!("It {verb}: {}. {why}", counts.join(", "));
+    what.trim_end().to_owned()
 }
 
 /// The stage by the newest version that has it.
