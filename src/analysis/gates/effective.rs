@@ -33,6 +33,8 @@ pub(super) struct Table {
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Asked {
     gates: BTreeMap<String, (bool, Setter)>,
+    /// Nothing else sets a gate, so that the others have their defaults.
+    is_whole: bool,
     /// The component would not start with it.
     is_refused: bool,
 }
@@ -73,39 +75,49 @@ impl<'w> Tables<'w> {
 
 /// What a process was told, as far as any document says: what runs first, then what it is started with.
 fn asked(process: &Process<'_>) -> Option<Asked> {
+    let is_prefixed = process.name.kind.has_prefixed_gates();
     let mut asked = Asked::default();
-    let mut take = |settings: &Settings, setter: Setter| {
-        asked.is_refused |= !settings.refused.is_empty();
-        for (name, value) in &settings.gates {
-            asked.gates.insert(name.clone(), (*value, setter));
-        }
-    };
     // A kubelet's own configuration is what its flags were merged into; without it the flags tell a part only.
-    let is_whole = if process.name.kind.has_prefixed_gates() {
+    let mut running = Vec::new();
+    running.extend(
+        process
+            .configuration
+            .map(|settings| (settings, Setter::ConfigFile)),
+    );
+    running.extend(process.flags.map(|settings| (settings, Setter::Flag)));
+    let is_whole = if is_prefixed {
         process.flags.is_some()
     } else {
         process.configuration.is_some()
     };
-    if is_whole {
-        if let Some(settings) = process.configuration {
-            take(settings, Setter::ConfigFile);
-        }
-        if let Some(settings) = process.flags {
-            take(settings, Setter::Flag);
-        }
-        return Some(asked);
-    }
-    if process.stored.is_empty() {
+    let stored = process.stored.iter().map(|(document, settings)| {
+        let is_file = *document == Document::Configuration && !is_prefixed;
+        (
+            *settings,
+            if is_file {
+                Setter::ConfigFile
+            } else {
+                Setter::Flag
+            },
+        )
+    });
+    let mut all: Vec<(&Settings, Setter)> = if is_whole {
+        running
+    } else {
+        stored.chain(running).collect()
+    };
+    if all.is_empty() {
         return None;
     }
-    for (document, settings) in &process.stored {
-        let setter = match document {
-            Document::Configuration if !process.name.kind.has_prefixed_gates() => {
-                Setter::ConfigFile
-            }
-            _ => Setter::Flag,
-        };
-        take(settings, setter);
+    let is_file = |(_, setter): &(&Settings, Setter)| *setter == Setter::ConfigFile;
+    asked.is_whole = is_whole || is_prefixed || all.iter().any(is_file);
+    // A flag wins over a file.
+    all.sort_by_key(|one| !is_file(one));
+    for (settings, setter) in all {
+        asked.is_refused |= !settings.refused.is_empty();
+        for (name, value) in &settings.gates {
+            asked.gates.insert(name.clone(), (*value, setter));
+        }
     }
     Some(asked)
 }
@@ -143,7 +155,9 @@ fn table(key: &Key<'_>) -> Table {
         .collect();
     let known = if key.runs.is_some() {
         Known::Observed
-    } else if key.asked.as_ref().is_some_and(|asked| !asked.is_refused) && behaviour.is_some() {
+    } else if behaviour.is_some()
+        && (key.asked.as_ref()).is_some_and(|asked| asked.is_whole && !asked.is_refused)
+    {
         Known::Derived
     } else {
         Known::Unknown
@@ -199,6 +213,7 @@ fn effective(key: &Key<'_>, behaviour: Option<Behaviour>, name: &str) -> Effecti
             cause: setter.cause(),
             known: Known::Configured,
         },
+        (Some(asked), None, _) if !asked.is_whole => unknown,
         (_, None, Some(spec)) => match meta {
             Some((value, cause)) => Effective {
                 value: of(value),

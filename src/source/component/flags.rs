@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,9 @@ use crate::model::component::{ComponentKind, ComponentVersion, Told};
 
 /// How klog writes a flag at start (`component-base/cli/flag/flags.go`, `PrintFlags`), from verbosity 1 on.
 const LOGGED: &str = "FLAG: ";
+
+/// Flags stand in the first lines of a log; this is more than all of them.
+const MAX_START: u64 = 1 << 20;
 
 /// Flags that are read.
 const READ: [&str; 3] = [
@@ -89,10 +92,14 @@ pub(super) fn read(
     kind: ComponentKind,
     reader: &mut dyn BufRead,
 ) -> Result<Vec<Told>, DocumentError> {
-    let text = whole(reader)?;
-    if text.contains(LOGGED) {
-        return Ok(told(kind, &logged(&text)));
+    // A log tells its flags at its beginning, and goes on for as long as it will.
+    let mut start = Vec::new();
+    Read::take(&mut *reader, MAX_START).read_to_end(&mut start)?;
+    let start = String::from_utf8_lossy(&start);
+    if start.contains(LOGGED) {
+        return Ok(told(kind, &logged(&start)));
     }
+    let text = format!("{start}{}", whole(reader)?);
     let words: Vec<String> = match serde_json::from_str(&text) {
         Ok(words) => words,
         Err(_) => text
@@ -107,11 +114,24 @@ pub(super) fn read(
     Ok(told(kind, &words))
 }
 
+/// A line of a log in JSON.
+#[derive(Deserialize)]
+struct LogLine {
+    msg: String,
+}
+
 /// The flags of a log's `FLAG: --name="value"`, where the value is quoted as Go quotes.
 fn logged(text: &str) -> Vec<String> {
     text.lines()
-        .filter_map(|line| line.split_once(LOGGED))
-        .map(|(_, flag)| match flag.trim_end().split_once("=\"") {
+        .filter_map(|line| {
+            // The same as JSON (`--logging-format=json`), where it is a text in a text.
+            if line.starts_with('{') {
+                let line: LogLine = serde_json::from_str(line).ok()?;
+                return line.msg.strip_prefix(LOGGED).map(str::to_owned);
+            }
+            line.split_once(LOGGED).map(|(_, flag)| flag.to_owned())
+        })
+        .map(|flag| match flag.trim_end().split_once("=\"") {
             Some((name, value)) => {
                 let value = value.strip_suffix('"').unwrap_or(value);
                 format!(
