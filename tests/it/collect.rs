@@ -105,7 +105,7 @@ fn routes() -> Routes {
         .get(EVENTS, list("Event", std::slice::from_ref(&failed)))
         .get("/api/v1/events", list("Event", &[preempted, failed]))
         .get("/api/v1/nodes/n1", Answer::json(&json!({"apiVersion": "v1", "kind": "Node",
-            "metadata": {"name": "n1", "annotations": {"x": CANARY}, "labels": {"y": CANARY}},
+            "metadata": {"name": "n1", "annotations": {"x": CANARY}, "labels": {"pool": "blue"}},
             "spec": {"providerID": CANARY},
             "status": {"conditions": [{"type": "Ready", "status": "True", "message": CANARY}], "allocatable": {"cpu": "2", "pods": "110"},
                 "addresses": [{"address": CANARY}]}})))

@@ -336,3 +336,34 @@ fn roots_of_several_images_are_merged_and_their_audit_logs_read() {
         .expect("text");
     assert!(namespaces.contains("other"), "{namespaces}");
 }
+
+/// A must-gather has each Pod twice; the single one is read where the list cannot be.
+#[test]
+fn a_single_object_stands_in_for_a_list_that_is_broken() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("must-gather.local.1/quay-io-x");
+    let put = |name: &str, text: &str| {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().expect("it is inside")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    };
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop, uid: u}\nspec: {schedulingGates: [{name: g}]}\n";
+    put(
+        "cluster-scoped-resources/core/nodes/n1.yaml",
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n",
+    );
+    put("namespaces/shop/pods/a/a.yaml", pod);
+    let from = folder.path().to_str().expect("the path is text");
+    let explained = |list: &str| {
+        put("namespaces/shop/core/pods.yaml", list);
+        nominate(&["explain", "a", "-n", "shop", "--from", from])
+    };
+    let torn = explained("apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: [\n");
+    assert!(torn.stdout.contains("Gated"), "{torn:?}");
+    let foreign = explained("nothing of it\n");
+    assert!(foreign.stdout.contains("Gated"), "{foreign:?}");
+    // Where the list is sound it is all there is.
+    let whole =
+        explained("apiVersion: v1\nkind: PodList\nmetadata: {resourceVersion: \"1\"}\nitems: []\n");
+    assert_eq!(whole.code, Some(1), "{whole:?}");
+}

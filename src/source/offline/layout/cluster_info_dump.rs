@@ -42,6 +42,7 @@ pub(super) const LAYOUT: Layout = Layout {
         },
         _ => None,
     },
+    held_by: |_| None,
     lacks: &[
         (
             "persistentvolumeclaims",

@@ -40,6 +40,8 @@ pub(super) struct Layout {
     proof: Option<Proof>,
     /// What a file below a root is; null where it is not needed.
     role: fn(&str) -> Option<Role>,
+    /// The list that holds what an entry holds, so that the entry is needed only where the list is not sound.
+    held_by: fn(&str) -> Option<String>,
     /// What the tool leaves out, by subject.
     lacks: &'static [(&'static str, &'static str)],
     /// How managed fields are kept, where they may have been stripped.
@@ -105,39 +107,58 @@ pub(super) fn read(
         };
         collected.note("layout", State::Complete, detail);
     }
-    let mut foreign = Vec::new();
-    let fault = tree.visit(&|name| role(name).is_some(), &mut |name, bytes| {
-        let Some(role) = role(name) else { return };
-        let extent = match &role {
-            // Whatever the part that is there tells, it is not the whole.
-            Role::Objects(_) if listing.cut.as_deref() == Some(name) => Some(Extent::Part),
-            Role::Objects(extent) => Some(extent.clone()),
-            _ => None,
-        };
-        let is_foreign = bytes
-            .map_err(|source| OfflineError::Read {
-                path: path.join(name),
-                source,
+    let list_of = |name: &str| {
+        let root = roots.iter().find(|root| name.starts_with(root.as_str()))?;
+        let list = (layout.held_by)(name.strip_prefix(root.as_str())?)?;
+        let list = format!("{root}{list}");
+        (listing.names.contains(&list) && listing.cut.as_ref() != Some(&list)).then_some(list)
+    };
+    let read =
+        |wanted: &dyn Fn(&str) -> bool, collected: &mut Collected, foreign: &mut Vec<String>| {
+            tree.visit(wanted, &mut |name, bytes| {
+                let Some(role) = role(name) else { return };
+                let extent = match &role {
+                    // Whatever the part that is there tells, it is not the whole.
+                    Role::Objects(_) if listing.cut.as_deref() == Some(name) => Some(Extent::Part),
+                    Role::Objects(extent) => Some(extent.clone()),
+                    _ => None,
+                };
+                let is_foreign = bytes
+                    .map_err(|source| OfflineError::Read {
+                        path: path.join(name),
+                        source,
+                    })
+                    .and_then(|bytes| match (extent, role) {
+                        (Some(extent), _) => {
+                            input::take(collected, name, &path.join(name), bytes, focus, &extent)
+                                .map(|foreign| foreign.is_some())
+                        }
+                        (None, Role::Log) => {
+                            input::take_log(collected, name, &path.join(name), bytes, focus)
+                                .map(|foreign| foreign.is_some())
+                        }
+                        (None, role) => Ok(text(bytes)
+                            .and_then(|text| aside(collected, name, &role, &text))
+                            .is_err()),
+                    });
+                match is_foreign {
+                    Ok(false) => {}
+                    Ok(true) => foreign.push(name.to_owned()),
+                    Err(error) => collected.missing(name, &error.to_string()),
+                }
             })
-            .and_then(|bytes| match (extent, role) {
-                (Some(extent), _) => {
-                    input::take(collected, name, &path.join(name), bytes, focus, &extent)
-                        .map(|foreign| foreign.is_some())
-                }
-                (None, Role::Log) => {
-                    input::take_log(collected, name, &path.join(name), bytes, focus)
-                        .map(|foreign| foreign.is_some())
-                }
-                (None, role) => Ok(text(bytes)
-                    .and_then(|text| aside(collected, name, &role, &text))
-                    .is_err()),
-            });
-        match is_foreign {
-            Ok(false) => {}
-            Ok(true) => foreign.push(name.to_owned()),
-            Err(error) => collected.missing(name, &error.to_string()),
-        }
-    })?;
+        };
+    let mut foreign = Vec::new();
+    let is_first = |name: &str| role(name).is_some() && list_of(name).is_none();
+    let mut fault = read(&is_first, collected, &mut foreign)?;
+    let mut unsound = unsound(collected);
+    unsound.extend(foreign.iter().cloned());
+    let is_needed = |name: &str| {
+        role(name).is_some() && list_of(name).is_some_and(|list| unsound.contains(&list))
+    };
+    if listing.names.iter().any(|name| is_needed(name)) {
+        fault = fault.or(read(&is_needed, collected, &mut foreign)?);
+    }
     tell_of_tree(collected, &listing, fault, &|name| role(name).is_some());
     if collected.facts.is_empty() && !collected.has_lists() {
         return Err(OfflineError::Foreign {
@@ -154,6 +175,15 @@ pub(super) fn read(
         tell_of_layout(collected, layout);
     }
     Ok(())
+}
+
+/// Names of what could not be read, or not as a whole.
+fn unsound(collected: &Collected) -> BTreeSet<String> {
+    let lines = collected.coverage.iter();
+    lines
+        .filter(|line| line.state != State::Complete)
+        .map(|line| line.subject.clone())
+        .collect()
 }
 
 fn recognise(

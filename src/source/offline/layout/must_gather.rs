@@ -26,12 +26,26 @@ pub(super) const LAYOUT: Layout = Layout {
     },
     proof: None,
     role,
+    held_by,
     lacks: &[(
         "version",
         "a must-gather tells OpenShift's and not the API server's",
     )],
     managed_fields: "a must-gather keeps them, so that they were stripped later",
 };
+
+/// `oc` writes each object of a namespace that it inspects again by itself.
+fn held_by(name: &str) -> Option<String> {
+    match name.split('/').collect::<Vec<_>>().as_slice() {
+        ["namespaces", namespace, "pods", pod, file] if stem(file)? == *pod => {
+            Some(format!("namespaces/{namespace}/core/pods.yaml"))
+        }
+        ["namespaces", namespace, group, resource, object] => {
+            stem(object).map(|_| format!("namespaces/{namespace}/{group}/{resource}.yaml"))
+        }
+        _ => None,
+    }
+}
 
 fn role(name: &str) -> Option<Role> {
     match name.split('/').collect::<Vec<_>>().as_slice() {

@@ -26,6 +26,7 @@ pub(super) const LAYOUT: Layout = Layout {
         },
     }),
     role: |name| (name != MANIFEST).then_some(Role::Objects(Extent::Unsaid)),
+    held_by: |_| None,
     lacks: &[],
     managed_fields: "the bundle keeps what the server answered",
 };

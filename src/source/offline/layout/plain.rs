@@ -12,6 +12,7 @@ pub(super) const LAYOUT: Layout = Layout {
     roots: |_| BTreeSet::from([String::new()]),
     proof: None,
     role: |_| Some(Role::Objects(Extent::Unsaid)),
+    held_by: |_| None,
     lacks: &[],
     managed_fields: "",
 };

@@ -39,6 +39,7 @@ pub(super) const LAYOUT: Layout = Layout {
             _ => None,
         }
     },
+    held_by: |_| None,
     lacks: &[],
     managed_fields: "a support bundle keeps them, so that they were stripped later",
 };

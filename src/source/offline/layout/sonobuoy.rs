@@ -32,6 +32,7 @@ pub(super) const LAYOUT: Layout = Layout {
         ["podlogs", _, pod, "logs", log] => log_of(&[pod, log]),
         _ => None,
     },
+    held_by: |_| None,
     lacks: &[],
     managed_fields: "a snapshot keeps them, so that they were stripped later",
 };
