@@ -73,6 +73,8 @@ pub(crate) struct Pod {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ComponentPod {
     pub(crate) kind: ComponentKind,
+    /// `IP:PORT` that an API server tells others of itself.
+    pub(crate) address: Option<String>,
     /// From its command line and the tag of its image.
     pub(crate) told: Vec<Told>,
 }

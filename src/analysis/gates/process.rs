@@ -11,7 +11,7 @@ use super::pool;
 use crate::model::component::{
     ComponentKind, ComponentName, ComponentVersion, Document, Settings, Told,
 };
-use crate::model::pod::Pod;
+use crate::model::pod::{ComponentPod, Pod};
 use crate::model::version::{Minor, Release};
 use crate::model::world::World;
 
@@ -115,7 +115,7 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
     for pod in world.pods() {
         let pod = &pod.value;
         if let Some(component) = &pod.component {
-            let name = name_of_pod(world, component.kind, pod);
+            let name = name_of_pod(component, pod);
             process(name, &mut |it| {
                 for told in &component.told {
                     it.take(Document::Pod, told);
@@ -156,26 +156,8 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
 }
 
 /// The process in a Pod: by the Pod's own name; an API server by its address, which is how its documents are asked for.
-pub(super) fn name_of_pod(world: &World, kind: ComponentKind, pod: &Pod) -> ComponentName {
-    let host = pod
-        .node
-        .as_deref()
-        .and_then(|node| world.node(node))
-        .and_then(|node| node.value.kubelet_endpoint.as_ref())
-        .map(|(host, _)| host.as_str());
-    let by_address = world
-        .statements()
-        .map(|(name, _)| name)
-        .filter(|name| kind == ComponentKind::KubeApiserver && name.kind == kind)
-        .find(|name| host.is_some() && host_of(&name.identity) == host);
-    by_address.map_or_else(
-        || ComponentName::new(kind, pod.name.name.as_str()),
-        Clone::clone,
-    )
-}
-
-/// The host of `HOST:PORT` or `[HOST]:PORT`.
-fn host_of(address: &str) -> Option<&str> {
-    let (host, _) = address.rsplit_once(':')?;
-    Some(host.trim_start_matches('[').trim_end_matches(']'))
+pub(super) fn name_of_pod(component: &ComponentPod, pod: &Pod) -> ComponentName {
+    let address = component.address.as_ref();
+    let address = address.filter(|_| component.kind == ComponentKind::KubeApiserver);
+    ComponentName::new(component.kind, address.unwrap_or(&pod.name.name).as_str())
 }

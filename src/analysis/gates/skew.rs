@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::effective::{Table, Tables};
 use super::fingerprint::{self, Fingerprints};
 use super::process::{self, Process};
-use super::{contradiction, difference, version_skew};
+use super::{contradiction, difference, version_skew, wants};
 use crate::answer::gate_skew::{ComponentRow, GateSkew, Group, Known, Relevance, Severity};
 use crate::answer::{API_VERSION, Header};
 use crate::model::component::{ComponentKind, ComponentName};
@@ -180,9 +180,17 @@ fn judge<'w>(side: &Side<'w>, request: &Request) -> Judged<'w> {
     coverage.extend(processes.iter().flat_map(refused));
     let listed = world.state_of(&Want::Nodes);
     let is_listed = listed.is_none_or(|state| state == State::Complete);
+    let left_out = left_out(&processes, request);
+    coverage.extend(left_out.len().checked_sub(1).map(|_| Coverage {
+        source: String::new(),
+        subject: format!("{} kubelets", left_out.len()),
+        state: State::Partial,
+        detail: Some("left out by --sample; nothing is said of them".to_owned()),
+    }));
     let is_unknown = processes
         .iter()
         .zip(&tables)
+        .filter(|(process, _)| !left_out.contains(&process.name.identity))
         .any(|(process, table)| table.known == Known::Unknown || process.version.is_none());
     Judged {
         is_incomplete: is_unknown || is_missing || !is_listed || processes.is_empty(),
@@ -190,6 +198,21 @@ fn judge<'w>(side: &Side<'w>, request: &Request) -> Judged<'w> {
         tables,
         coverage,
     }
+}
+
+/// Nodes whose kubelets were not to be read.
+fn left_out(processes: &[Process<'_>], request: &Request) -> BTreeSet<String> {
+    if request.sample.is_none() {
+        return BTreeSet::new();
+    }
+    let kubelets: Vec<&Process<'_>> = processes
+        .iter()
+        .filter(|process| process.name.kind == ComponentKind::Kubelet)
+        .collect();
+    let sampled = wants::sampled(&kubelets, request.sample);
+    let sampled: BTreeSet<&ComponentName> = sampled.into_iter().map(|it| &it.name).collect();
+    let left_out = kubelets.iter().filter(|it| !sampled.contains(&it.name));
+    left_out.map(|it| it.name.identity.clone()).collect()
 }
 
 /// Settings that a process would not start with.

@@ -54,7 +54,7 @@ fn statements(world: &World, pool_label: Option<&str>) -> Vec<Statement> {
     for pod in world.pods() {
         let pod = &pod.value;
         if let Some(component) = &pod.component {
-            let name = super::process::name_of_pod(world, component.kind, pod);
+            let name = super::process::name_of_pod(component, pod);
             all.extend(component.told.iter().map(|told| Statement {
                 component: name.clone(),
                 document: Document::Pod,

@@ -222,7 +222,10 @@ fn of_denied(
 }
 
 /// The first nodes of each pool and version, so many as are asked for.
-fn sampled<'p, 'w>(kubelets: &[&'p Process<'w>], sample: Option<usize>) -> Vec<&'p Process<'w>> {
+pub(super) fn sampled<'p, 'w>(
+    kubelets: &[&'p Process<'w>],
+    sample: Option<usize>,
+) -> Vec<&'p Process<'w>> {
     let mut counts: BTreeMap<(&Option<String>, &Option<String>), usize> = BTreeMap::new();
     kubelets
         .iter()

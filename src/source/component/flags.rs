@@ -21,13 +21,15 @@ const LOGGED: &str = "FLAG: ";
 const MAX_START: u64 = 1 << 20;
 
 /// Flags that are read.
-const READ: [&str; 3] = [
+const READ: [&str; 5] = [
+    "--advertise-address",
+    "--secure-port",
     "--feature-gates",
     "--emulated-version",
     "--min-compatibility-version",
 ];
 
-/// Of a command line the program, if it is a component, and the flags of gates and emulation: other words never become values.
+/// Of a command line the program, if it is a component, and the flags of gates, emulation and its own address: other words never become values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct GateWords(pub(crate) Vec<String>);
 
@@ -163,6 +165,18 @@ pub(crate) fn told(kind: ComponentKind, words: &[String]) -> Vec<Told> {
         told.push(Told::Version(version));
     }
     told
+}
+
+/// The address that an API server tells others of itself; null where it finds out by itself.
+pub(crate) fn address(words: &[String]) -> Option<String> {
+    let last = |name: &str| values(words, name).into_iter().next_back();
+    let host = last("advertise-address")?;
+    let port = last("secure-port").unwrap_or("6443");
+    Some(if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    })
 }
 
 /// The values of a flag, in order: `--name=value` and `--name value`, with one dash or two as pflag's users write them.

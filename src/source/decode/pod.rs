@@ -381,7 +381,11 @@ fn component(container: &Container) -> Option<ComponentPod> {
             ..ComponentVersion::default()
         }));
     }
-    Some(ComponentPod { kind, told })
+    Some(ComponentPod {
+        kind,
+        address: flags::address(&words),
+        told,
+    })
 }
 
 /// What the scheduler counts for a Pod (component-helpers `resource/helpers.go`, 1.37).
