@@ -6,6 +6,7 @@ mod it {
     mod audited;
     mod collect;
     mod connections;
+    mod contexts;
     mod corpora;
     mod coverage;
     mod credentials;
