@@ -44,6 +44,8 @@ mod moments;
 mod plugin;
 #[path = "live/proxies.rs"]
 mod proxies;
+#[path = "live/replicas.rs"]
+mod replicas;
 #[path = "live/rows.rs"]
 mod rows;
 #[path = "live/skew.rs"]
@@ -118,6 +120,11 @@ fn main() -> ExitCode {
         let (clusters, before, newest) = (Arc::clone(&clusters), before.clone(), newest.clone());
         let run = move || features::emulates(&clusters, &newest, &before);
         add(name, Box::new(run));
+    }
+    if let Some(newest) = testkit::minors().pop() {
+        let name = format!("{newest}::{}", replicas::NAME);
+        let clusters = Arc::clone(&clusters);
+        add(name, Box::new(move || replicas::works(&clusters, &newest)));
     }
     if let [.., newest] = testkit::minors().as_slice() {
         let name = format!("{newest}::{}", skew::NAME);

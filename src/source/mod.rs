@@ -18,6 +18,7 @@ pub(crate) mod live;
 pub(crate) mod offline;
 pub(crate) mod proxy;
 mod retry;
+mod samples;
 mod served;
 mod transport;
 pub(crate) mod watch;

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::effective::Tables;
 use super::fingerprint::{self, Fingerprints};
 use super::process::{self, Process};
-use super::{contradiction, difference, version_skew};
+use super::{contradiction, difference, replicas, version_skew};
 use crate::answer::gate_skew::{ComponentRow, GateSkew, Group, Known, Relevance, Severity};
 use crate::answer::{API_VERSION, Header};
 use crate::model::component::{ComponentKind, ComponentName};
@@ -45,6 +45,10 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    fn wants_kind(&self, kind: ComponentKind) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&kind)
+    }
+
     /// Whether a process is looked at.
     pub(super) fn wants(&self, process: &Process<'_>) -> bool {
         let any = |set: bool, has: bool| !set || has;
@@ -110,7 +114,9 @@ pub(crate) fn skew(
         });
     }
     let mut coverage: Vec<_> = world.coverage().cloned().collect();
-    let missing = missing(&processes, request);
+    let mut missing = missing(&processes, request);
+    let is_of_servers = request.wants_kind(ComponentKind::KubeApiserver);
+    missing.extend(replicas::missing(world, &processes).filter(|_| is_of_servers));
     let is_missing = !missing.is_empty();
     coverage.extend(missing);
     let is_listed = world
@@ -126,7 +132,11 @@ pub(crate) fn skew(
         contradictions: contradiction::of(&processes),
         version_skew: version_skew::of(&processes),
         left_out,
-        is_incomplete: is_unknown || is_missing || !is_listed || processes.is_empty(),
+        is_incomplete: is_unknown
+            || is_missing
+            || !is_listed
+            || processes.is_empty()
+            || (is_of_servers && replicas::is_unsure(world)),
         header: Header {
             api_version: API_VERSION,
             kind: "GateSkew",
@@ -147,7 +157,7 @@ fn missing(processes: &[Process<'_>], request: &Request) -> Vec<Coverage> {
         ComponentKind::Kubelet,
     ];
     due.into_iter()
-        .filter(|kind| request.is_whole && (request.kinds.is_empty() || request.kinds.contains(kind)))
+        .filter(|kind| request.is_whole && request.wants_kind(*kind))
         .filter(|kind| !processes.iter().any(|process| process.name.kind == *kind))
         .map(|kind| {
             let word = kind.word();
