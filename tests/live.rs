@@ -22,6 +22,8 @@ mod connections;
 mod credentials;
 #[path = "live/dumped.rs"]
 mod dumped;
+#[path = "live/emulated.rs"]
+mod emulated;
 #[path = "live/expected.rs"]
 mod expected;
 #[path = "live/features.rs"]
@@ -119,6 +121,12 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", features::EMULATED);
         let (clusters, before, newest) = (Arc::clone(&clusters), before.clone(), newest.clone());
         let run = move || features::emulates(&clusters, &newest, &before);
+        add(name, Box::new(run));
+    }
+    if let [.., before, newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", emulated::NAME);
+        let (clusters, before, newest) = (Arc::clone(&clusters), before.clone(), newest.clone());
+        let run = move || emulated::works(&clusters, &newest, &before);
         add(name, Box::new(run));
     }
     if let Some(newest) = testkit::minors().pop() {
