@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fs;
 use std::net::SocketAddr;
 
 use libtest_mimic::Failed;
@@ -42,7 +43,8 @@ pub(crate) fn works(clusters: &Clusters, minor: &str) -> Result<(), Failed> {
             a_strange_certificate_costs_one(cluster)?;
             they_are_told_apart_behind_a_balancer(cluster)?;
             a_balancer_that_keeps_to_one_is_told(cluster)?;
-            one_that_hangs_costs_itself(cluster, &other)
+            one_that_hangs_costs_itself(cluster, &other)?;
+            one_that_goes_away_costs_itself(cluster, &other)
         })
     };
     testkit::network::apart(&ADDRESSES, trial).map_err(|error| error.to_string())?
@@ -212,7 +214,18 @@ fn they_are_told_apart_behind_a_balancer(cluster: &Cluster) -> Result<(), Box<dy
     let line = coverage(&answer, "samples of API servers");
     due(&format!("{line}"), &word(&line["state"]), &"Complete")?;
     due("exit code", &run.code, &Some(3))?;
-    the_difference_is_an_error(&answer, &told)
+    the_difference_is_an_error(&answer, &told)?;
+    // Kept, it gives the same answer.
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("snapshot.json");
+    fs::write(&file, snapshot.to_string())?;
+    let file = file.display().to_string();
+    let from = [&SERVERS[..], &["--from", &file]].concat();
+    let kept = features(cluster, "admin", "skew", &from)?;
+    for key in ["components", "groups", "differences"] {
+        due(&format!("{key} when kept"), &kept[key], &answer[key])?;
+    }
+    Ok(())
 }
 
 fn a_balancer_that_keeps_to_one_is_told(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
@@ -250,4 +263,26 @@ fn one_that_hangs_costs_itself(cluster: &Cluster, other: &str) -> Result<(), Box
     let line = coverage(&answer, &subject);
     due("state", &word(&line["state"]), &"Unreachable")?;
     due("why", &word(&line["detail"]), &"no answer within 3s")
+}
+
+/// A server that is no more while its address and its lease still are.
+fn one_that_goes_away_costs_itself(cluster: &Cluster, other: &str) -> Result<(), Box<dyn Error>> {
+    cluster.kill(other)?;
+    let balancer = balancer(&ADDRESSES)?;
+    let server = format!("https://{}", balancer.address());
+    let through = ["--server", &server, "--tls-server-name", SHARED];
+    // The first connection is led to the first, and each of a command's others to the next.
+    let run = run(
+        cluster,
+        "viewer",
+        "skew",
+        &[&SERVERS[..], &through].concat(),
+    )?;
+    due("exit code", &run.code, &Some(5))?;
+    let answer: Value = serde_json::from_str(&run.stdout)?;
+    due("who was read", &names(&answer).len(), &1)?;
+    let line = coverage(&answer, "samples of API servers");
+    due("state", &word(&line["state"]), &"Partial")?;
+    let is_told = word(&line["detail"]).contains(" connections failed: ");
+    due(&format!("{line}"), &is_told, &true)
 }

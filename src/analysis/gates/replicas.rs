@@ -13,7 +13,7 @@ use crate::model::want::{SERVER_SAMPLES, Want, Way};
 use crate::model::world::World;
 
 /// What an API server tells.
-const OF_SERVER: [Document; 4] = [
+pub(super) const OF_SERVER: [Document; 4] = [
     Document::Flagz,
     Document::Metrics,
     Document::Statusz,

@@ -45,6 +45,7 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
     }));
     for (component, url) in &request.components {
         let documents: &[Document] = match component.kind {
+            ComponentKind::KubeApiserver => &replicas::OF_SERVER,
             ComponentKind::Kubelet => &[Document::Configz, Document::Flagz, Document::Metrics],
             ComponentKind::KubeProxy => &[Document::Configz, Document::Metrics],
             _ => &OF_COMPONENT,
