@@ -22,6 +22,8 @@ mod connections;
 mod credentials;
 #[path = "live/dumped.rs"]
 mod dumped;
+#[path = "live/emulated.rs"]
+mod emulated;
 #[path = "live/expected.rs"]
 mod expected;
 #[path = "live/features.rs"]
@@ -50,6 +52,8 @@ mod moments;
 mod plugin;
 #[path = "live/proxies.rs"]
 mod proxies;
+#[path = "live/replicas.rs"]
+mod replicas;
 #[path = "live/rows.rs"]
 mod rows;
 #[path = "live/skew.rs"]
@@ -129,6 +133,17 @@ fn main() -> ExitCode {
         let (clusters, before, newest) = (Arc::clone(&clusters), before.clone(), newest.clone());
         let run = move || features::emulates(&clusters, &newest, &before);
         add(name, Box::new(run));
+    }
+    if let [.., before, newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", emulated::NAME);
+        let (clusters, before, newest) = (Arc::clone(&clusters), before.clone(), newest.clone());
+        let run = move || emulated::works(&clusters, &newest, &before);
+        add(name, Box::new(run));
+    }
+    if let Some(newest) = testkit::minors().pop() {
+        let name = format!("{newest}::{}", replicas::NAME);
+        let clusters = Arc::clone(&clusters);
+        add(name, Box::new(move || replicas::works(&clusters, &newest)));
     }
     if let [.., newest] = testkit::minors().as_slice() {
         let name = format!("{newest}::{}", skew::NAME);

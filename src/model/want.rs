@@ -54,6 +54,11 @@ pub(crate) enum Want {
     ServerLeases,
     /// The addresses of API servers (`kubernetes` in `default`).
     ServerAddresses,
+    /// What API servers behind one address tell: it is connected to again and again, until so many as are expected were
+    /// reached; null where nobody knows how many there are.
+    ServerSamples {
+        expected: Option<usize>,
+    },
     /// A `ConfigMap` of kubeadm's.
     Configuration(PodName),
     /// A document that a component serves.
@@ -63,6 +68,9 @@ pub(crate) enum Want {
         way: Way,
     },
 }
+
+/// The subject of [`Want::ServerSamples`].
+pub(crate) const SERVER_SAMPLES: &str = "samples of API servers";
 
 /// How a component is reached.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -164,6 +172,7 @@ impl Want {
             Self::Nodes => "Nodes",
             Self::ServerLeases => "ServerLeases",
             Self::ServerAddresses => "ServerAddresses",
+            Self::ServerSamples { .. } => "ServerSamples",
             Self::Configuration(_) => "Configuration",
             Self::Document { .. } => "Document",
         }
@@ -220,6 +229,7 @@ impl Want {
             Self::Nodes => "nodes".to_owned(),
             Self::ServerLeases => "leases of API servers".to_owned(),
             Self::ServerAddresses => "endpointslices/kubernetes -n default".to_owned(),
+            Self::ServerSamples { .. } => SERVER_SAMPLES.to_owned(),
             Self::Configuration(map) => {
                 format!("configmaps/{} -n {}", map.name, map.namespace)
             }
@@ -276,6 +286,9 @@ impl Want {
                 Some("default"),
                 "kubernetes",
             )],
+            Self::ServerSamples { .. } => {
+                vec![Right::get("", path(Document::Metrics), None, "")]
+            }
             Self::Configuration(map) => vec![Right::get(
                 "",
                 "configmaps",
@@ -302,6 +315,7 @@ impl Want {
             | Self::Nodes
             | Self::ServerLeases
             | Self::ServerAddresses
+            | Self::ServerSamples { .. }
             | Self::Configuration(_)
             | Self::Document { .. } => Vec::new(),
             _ => self.rights().into_iter().map(Right::watched).collect(),
@@ -332,6 +346,7 @@ impl Want {
             Self::Nodes => "which kubelets there are, of which version and pool",
             Self::ServerLeases => "how many API servers there are",
             Self::ServerAddresses => "where each API server is reached",
+            Self::ServerSamples { .. } => "which API servers are behind one address",
             Self::Configuration(_) => "which gates kubeadm was told to set",
             Self::Document { document, .. } => match document {
                 Document::Metrics => "which gates really run",

@@ -23,6 +23,7 @@ use super::failure::Peer;
 use super::kubeconfig::{self, Chosen, Connection, KubeconfigError};
 use super::proxy::{self, ProxyError};
 use super::transport;
+use crate::model::component::ComponentKind;
 
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
@@ -67,9 +68,11 @@ pub(super) enum PeerError {
 
 /// Makes the client of a component at its own address, with the user's credentials and somebody to verify it by.
 ///
-/// That the API server's certificate need not be verified is no reason to trust others.
+/// That the API server's certificate need not be verified is no reason to trust others. The name that it is held against is
+/// that of all its replicas, and of no other component.
 pub(super) async fn peer(
     connection: &Connection,
+    kind: ComponentKind,
     authority_file: Option<&str>,
     url: &str,
 ) -> Result<(Client, Peer), PeerError> {
@@ -80,7 +83,9 @@ pub(super) async fn peer(
     connection.overrides.insecure_skip_tls_verify = false;
     let mut chosen = kubeconfig::choose(&connection).map_err(ConnectError::from)?;
     chosen.cluster.insecure_skip_tls_verify = None;
-    chosen.cluster.tls_server_name = None;
+    if kind != ComponentKind::KubeApiserver {
+        chosen.cluster.tls_server_name = None;
+    }
     if let Some(file) = authority_file {
         chosen.cluster.certificate_authority = Some(file.to_owned());
         chosen.cluster.certificate_authority_data = None;
@@ -90,6 +95,28 @@ pub(super) async fn peer(
     let client = transport::client(config);
     let client = client.map_err(|error| ConnectError::Client(Box::new(error)))?;
     Ok((client, peer))
+}
+
+/// Makes clients of the server of which each has a connection of its own; credentials are got once for all of them.
+pub(super) struct Fresh {
+    config: Config,
+    pub(super) peer: Peer,
+}
+
+impl Fresh {
+    pub(super) async fn of(connection: &Connection) -> Result<Self, ConnectError> {
+        let chosen = kubeconfig::choose(connection)?;
+        let server = server(&chosen.cluster)?;
+        let config = config(connection, chosen, &server).await?;
+        let peer = of(&config, &server);
+        Ok(Self { config, peer })
+    }
+
+    /// One more client; it sends nothing yet.
+    pub(super) fn client(&self) -> Result<Client, ConnectError> {
+        let client = transport::client(self.config.clone());
+        client.map_err(|error| ConnectError::Client(Box::new(error)))
+    }
 }
 
 /// Chooses, gets credentials, and makes the client.

@@ -13,6 +13,7 @@ use rustls::{AlertDescription, CertificateError};
 use serde::Deserialize;
 
 use super::retry;
+use crate::model::component::ComponentKind;
 use crate::model::coverage::State;
 
 /// How much is told of a stranger's words.
@@ -104,19 +105,27 @@ impl Peer {
     }
 
     /// No connection to a component at its own address. One that cannot be verified gets nothing, which is a refusal of ours.
-    pub(super) fn of_component(&self, error: &(dyn Error + 'static)) -> Failure {
+    pub(super) fn of_component(
+        &self,
+        kind: ComponentKind,
+        error: &(dyn Error + 'static),
+    ) -> Failure {
         let chain = chain(error);
         let tls = chain.iter().find_map(|cause| cause.downcast_ref());
         let server = &self.server;
         match tls {
-            Some(rustls::Error::InvalidCertificate(error)) => Failure {
-                state: State::Denied,
-                detail: format!(
-                    "nothing was sent: {}",
-                    self.certificate(error)
-                        .replace("--certificate-authority", "--kubelet-ca")
-                ),
-            },
+            Some(rustls::Error::InvalidCertificate(error)) => {
+                let why = self.certificate(error);
+                // API servers are verified by the cluster's authority, as the connection is.
+                let why = match kind {
+                    ComponentKind::KubeApiserver => why,
+                    _ => why.replace("--certificate-authority", "--kubelet-ca"),
+                };
+                Failure {
+                    state: State::Denied,
+                    detail: format!("nothing was sent: {why}"),
+                }
+            }
             Some(tls) => Failure {
                 state: State::Unreachable,
                 detail: self.tls(tls),

@@ -173,13 +173,16 @@ impl Live {
     }
 
     async fn ask_one(&self, want: &Want) -> Reply {
-        if let Want::Document {
-            component,
-            document,
-            way,
-        } = want
-        {
-            let mut reply = self.served(want, component, *document, way).await;
+        let of_component = match want {
+            Want::Document {
+                component,
+                document,
+                way,
+            } => Some(self.served(want, component, *document, way).await),
+            Want::ServerSamples { expected } => Some(self.sampled(want, *expected).await),
+            _ => None,
+        };
+        if let Some(mut reply) = of_component {
             if let Some(tape) = &self.tape {
                 tape.take(&mut reply);
             }
@@ -510,6 +513,7 @@ fn selectors(want: &Want, right: &Right) -> Vec<String> {
         | Want::ServerVersion
         | Want::Nodes
         | Want::ServerAddresses
+        | Want::ServerSamples { .. }
         | Want::Configuration(_)
         | Want::Document { .. } => return Vec::new(),
         Want::ServerLeases => {

@@ -19,6 +19,7 @@ pub(crate) mod live;
 pub(crate) mod offline;
 pub(crate) mod proxy;
 mod retry;
+mod samples;
 pub(crate) mod scheduler_log;
 mod served;
 mod transport;

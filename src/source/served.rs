@@ -49,6 +49,39 @@ fn accepted(document: Document) -> &'static str {
     }
 }
 
+/// The bytes of a document, and when the process started where its answer tells.
+pub(super) struct Answer {
+    bytes: Vec<u8>,
+    pub(super) started: Option<Timestamp>,
+}
+
+impl Answer {
+    /// What they tell.
+    pub(super) fn tells(
+        &self,
+        kind: ComponentKind,
+        document: Document,
+    ) -> Result<Vec<Told>, Failure> {
+        let told = component::read(kind, document, &mut self.bytes.as_slice());
+        let told = told.map_err(|error| Failure {
+            state: error.state(),
+            detail: error.to_string(),
+        })?;
+        let is_told = told.iter().any(|told| matches!(told, Told::Started(_)));
+        let started = self.started.filter(|_| !is_told).map(Told::Started);
+        Ok(told.into_iter().chain(started).collect())
+    }
+}
+
+/// A request for a document.
+pub(super) fn request(document: Document, place: &str) -> Result<Request<Vec<u8>>, Failure> {
+    let request = Request::get(place).header("Accept", accepted(document));
+    request.body(Vec::new()).map_err(|error| Failure {
+        state: State::Unreadable,
+        detail: error.to_string(),
+    })
+}
+
 impl Live {
     /// Asks a component for a document.
     pub(super) async fn served(
@@ -98,24 +131,6 @@ impl Live {
         document: Document,
         way: &Way,
     ) -> Result<Vec<Told>, Failure> {
-        let (bytes, started) = self.fetch(component, document, way).await?;
-        let told = component::read(component.kind, document, &mut bytes.as_slice());
-        let told = told.map_err(|error| Failure {
-            state: error.state(),
-            detail: error.to_string(),
-        })?;
-        let is_told = told.iter().any(|told| matches!(told, Told::Started(_)));
-        let started = started.filter(|_| !is_told).map(Told::Started);
-        Ok(told.into_iter().chain(started).collect())
-    }
-
-    /// The bytes of a document, and when the process started where its answer tells.
-    async fn fetch(
-        &self,
-        component: &ComponentName,
-        document: Document,
-        way: &Way,
-    ) -> Result<(Vec<u8>, Option<Timestamp>), Failure> {
         let place = path(document);
         let place = match way {
             Way::NodeProxy => format!(
@@ -124,33 +139,36 @@ impl Live {
             ),
             Way::Server | Way::Address(_) => place.to_owned(),
         };
-        let request = Request::get(&place)
-            .header("Accept", accepted(document))
-            .body(Vec::new())
-            .map_err(|error| Failure {
-                state: State::Unreadable,
-                detail: error.to_string(),
-            })?;
+        let request = request(document, &place)?;
+        let send = async || match way {
+            Way::Address(url) => self.send_to_peer(component, url, &request).await,
+            Way::Server | Way::NodeProxy => self.begin_again(&request).await,
+        };
+        let is_enough = |bytes: &[u8]| is_enough(component.kind, document, bytes);
+        let answer = self.exchange(send, is_enough).await?;
+        answer.tells(component.kind, document)
+    }
+
+    /// Sends until there is an answer, in time, and reads as much of it as is needed.
+    pub(super) async fn exchange(
+        &self,
+        send: impl AsyncFn() -> Result<http::Response<Body>, Failure>,
+        is_enough: impl Fn(&[u8]) -> bool,
+    ) -> Result<Answer, Failure> {
         let patience = self.timeout().map_or(PATIENCE, |limit| limit.min(PATIENCE));
         let deadline = Instant::now() + patience;
         let mut tried = 0;
         let exchange = async {
             loop {
-                let response = match way {
-                    Way::Address(url) => self.send_to_peer(component, url, &request).await?,
-                    Way::Server | Way::NodeProxy => self.begin_again(&request).await?,
-                };
-                let (parts, body) = response.into_parts();
-                let is_done = |bytes: &[u8]| {
-                    document == Document::Metrics && is_past_gates(component.kind, bytes)
-                };
-                let bytes = read(body, is_done).await.map_err(|cause| Failure {
+                let (parts, body) = send().await?.into_parts();
+                let bytes = read(body, &is_enough).await.map_err(|cause| Failure {
                     state: State::Unreachable,
                     detail: format!("the answer broke off: {cause}"),
                 })?;
                 tried += 1;
                 if parts.status.is_success() {
-                    return Ok((bytes, started(&parts.headers)));
+                    let started = started(&parts.headers);
+                    return Ok(Answer { bytes, started });
                 }
                 let pause = retry::pause(tried, parts.status, &parts.headers)
                     .filter(|pause| Instant::now() + *pause < deadline);
@@ -187,7 +205,8 @@ impl Live {
         };
         let (parts, body) = request.clone().into_parts();
         let sent = client.send(Request::from_parts(parts, Body::from(body)));
-        sent.await.map_err(|error| peer.of_component(&error))
+        sent.await
+            .map_err(|error| peer.of_component(component.kind, &error))
     }
 
     async fn peer_of(
@@ -199,7 +218,7 @@ impl Live {
         if let Some(known) = peers.get(url) {
             return Arc::clone(known);
         }
-        let made = Arc::new(connect::peer(self.connection(), self.trust(kind), url).await);
+        let made = Arc::new(connect::peer(self.connection(), kind, self.trust(kind), url).await);
         peers.insert(url.to_owned(), Arc::clone(&made));
         made
     }
@@ -225,8 +244,9 @@ async fn read(mut body: Body, is_enough: impl Fn(&[u8]) -> bool) -> Result<Vec<u
 
 /// Whether a text of metrics has told all gates: another family has begun. Schedulers and controller managers tell their
 /// version at the end.
-fn is_past_gates(kind: ComponentKind, bytes: &[u8]) -> bool {
-    matches!(kind, ComponentKind::KubeApiserver | ComponentKind::Kubelet)
+pub(super) fn is_enough(kind: ComponentKind, document: Document, bytes: &[u8]) -> bool {
+    document == Document::Metrics
+        && matches!(kind, ComponentKind::KubeApiserver | ComponentKind::Kubelet)
         && memchr::memmem::rfind(bytes, b"\nkubernetes_feature_enabled{").is_some_and(|at| {
             bytes
                 .get(at..)

@@ -79,6 +79,22 @@ impl Client {
 
     /// Makes a client of a kubeconfig for another port of the same host.
     pub(crate) async fn with_port(path: &Path, port: Option<u16>) -> Result<Self, ClientError> {
+        Self::with_server(path, |host| {
+            port.map(|port| format!("https://{host}:{port}/"))
+        })
+        .await
+    }
+
+    /// Makes a client of a kubeconfig for another server of the same cluster.
+    pub async fn at(path: &Path, server: &str) -> Result<Self, ClientError> {
+        Self::with_server(path, |_| Some(server.to_owned())).await
+    }
+
+    /// Makes a client of a kubeconfig, perhaps for another server than it names, by its host.
+    async fn with_server(
+        path: &Path,
+        server: impl FnOnce(&str) -> Option<String>,
+    ) -> Result<Self, ClientError> {
         let failed = |source: Box<dyn std::error::Error + Send + Sync>| ClientError::Kubeconfig {
             path: path.display().to_string(),
             source,
@@ -88,9 +104,8 @@ impl Client {
             kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
                 .await
                 .map_err(|error| failed(error.into()))?;
-        if let Some(port) = port {
-            let host = config.cluster_url.host().unwrap_or_default();
-            config.cluster_url = format!("https://{host}:{port}/")
+        if let Some(server) = server(config.cluster_url.host().unwrap_or_default()) {
+            config.cluster_url = server
                 .parse()
                 .map_err(|error: http::uri::InvalidUri| failed(error.into()))?;
         }

@@ -38,6 +38,7 @@ pub struct ClusterOptions {
     minors: Minors,
     nodes: Vec<String>,
     arguments: Vec<(String, String)>,
+    address: Option<String>,
 }
 
 impl ClusterOptions {
@@ -50,7 +51,15 @@ impl ClusterOptions {
             },
             nodes: vec!["n1".to_owned(), "n2".to_owned()],
             arguments: Vec::new(),
+            address: None,
         }
+    }
+
+    /// Has all components listen on this address, which [`crate::network`] has to have made.
+    #[must_use]
+    pub fn address(mut self, address: &str) -> Self {
+        self.address = Some(address.to_owned());
+        self
     }
 
     /// Names the nodes; a machine has room for ten over all clusters.
@@ -69,7 +78,7 @@ impl ClusterOptions {
     }
 
     /// Takes a component, or all of a binary, from another minor; schedulers that are started later go with
-    /// `kube-scheduler`.
+    /// `kube-scheduler`, or each by its own name (`kube-scheduler-PROFILE`).
     #[must_use]
     pub fn of_minor(mut self, component: &str, minor: &str) -> Self {
         self.minors
@@ -160,6 +169,7 @@ pub struct Cluster {
     plan: RefCell<Plan>,
     programs: RefCell<Vec<Program>>,
     other_schedulers: Cell<u16>,
+    other_servers: Cell<u16>,
 }
 
 impl Cluster {
@@ -170,7 +180,7 @@ impl Cluster {
         if let Some((component, minor)) = minors
             .others
             .iter()
-            .find(|(component, _)| !known.contains(component))
+            .find(|(component, _)| !known.contains(component) && !component::is_later(component))
         {
             return Err(ClusterError::UnknownComponent {
                 component: component.clone(),
@@ -187,7 +197,8 @@ impl Cluster {
         let mixed = folders.len() > 1;
         let supervisor = Supervisor::start()?;
         let slot = supervisor.prepare(options.nodes.len(), folders)?;
-        let address = format!("127.77.{slot}.1");
+        let address = options.address.clone();
+        let address = address.unwrap_or_else(|| format!("127.77.{slot}.1"));
         let tokens = access::tokens().map_err(|_| ClusterError::NoRandomness)?;
         let mut plan = Plan::new(&address, &tokens, &options.arguments, minors)?;
         let (etcd, api_server) = (plan.etcd(), plan.api_server());
@@ -210,6 +221,7 @@ impl Cluster {
             plan: RefCell::new(plan),
             programs: RefCell::new(Vec::new()),
             other_schedulers: Cell::new(0),
+            other_servers: Cell::new(0),
         };
         cluster.write_files()?;
         cluster
@@ -271,7 +283,7 @@ impl Cluster {
         &self.nodes
     }
 
-    /// The loopback address that all components listen on.
+    /// The address that all components listen on, one of loopback unless another was asked for.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
@@ -392,6 +404,53 @@ impl Cluster {
         let program = program
             .ok_or_else(|| SupervisorError::Refused(format!("there is no process {component}")))?;
         Ok(self.supervisor.run(program)?)
+    }
+
+    /// Starts one more API server on the same etcd, at an address of its own and on a host of another name, with arguments of its
+    /// own; waits until its cluster knows its address and its lease, and returns its component name.
+    pub fn start_api_server(
+        &self,
+        address: &str,
+        arguments: &[&str],
+    ) -> Result<String, ClusterError> {
+        const SLICES: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+        const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+        let n = self.other_servers.get().saturating_add(2);
+        self.other_servers.set(n - 1);
+        let program = self
+            .plan
+            .borrow_mut()
+            .other_api_server(address, n, arguments)?;
+        let name = program.name.clone();
+        self.write_files()?;
+        self.run(program)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(ClusterError::Runtime)?;
+        runtime.block_on(async {
+            let server = component::server(address);
+            let client = Client::at(&self.kubeconfig("admin"), &server).await?;
+            self.wait_for_answer(&name, &client, "/readyz").await?;
+            let is_listed = |slice: &Value| {
+                let endpoints = slice["endpoints"].as_array().into_iter().flatten();
+                endpoints
+                    .filter_map(|endpoint| endpoint["addresses"].as_array())
+                    .flatten()
+                    .any(|listed| listed == address)
+            };
+            let of_kubernetes = "metadata.name=kubernetes";
+            client
+                .watch_until("the server's address", SLICES, of_kubernetes, is_listed)
+                .await?;
+            let host = component::host_name(n);
+            let is_its =
+                |lease: &Value| lease["metadata"]["labels"]["kubernetes.io/hostname"] == host;
+            client
+                .watch_until("the server's lease", LEASES, "", is_its)
+                .await?;
+            Ok(name)
+        })
     }
 
     /// Starts one more scheduler that serves a scheduler name, waits for it, and returns its component name.

@@ -131,7 +131,7 @@ impl Plan {
 
     /// Where the API server listens.
     pub(crate) fn server(&self) -> String {
-        format!("https://{}:{API_SERVER_PORT}", self.address)
+        server(&self.address)
     }
 
     pub(crate) fn etcd(&self) -> Program {
@@ -159,16 +159,47 @@ impl Plan {
     }
 
     pub(crate) fn api_server(&self) -> Program {
+        self.api_server_of(API_SERVER, &self.address, "server", AUDIT_LOG)
+    }
+
+    /// One more API server, the n-th, on a host of another name: the host's name makes that of its lease. Its certificate is for
+    /// its address and the usual names.
+    pub(crate) fn other_api_server(
+        &mut self,
+        address: &str,
+        n: u16,
+        arguments: &[&str],
+    ) -> Result<Program, rcgen::Error> {
+        let name = format!("{API_SERVER}-{n}");
+        let names = [address, "kubernetes.default.svc"];
+        let serving = self.authority.server(&name, &names)?;
+        self.write_identity(&format!("pki/{name}"), serving);
+        let log = format!("{AUDIT_LOG}.{n}");
+        let mut program = self.api_server_of(&name, address, &name, &log);
+        let own = arguments.iter().map(|argument| (*argument).to_owned());
+        program.arguments.extend(own);
+        // Its process stays the one that is started: each of them becomes the next.
+        let script = r#"hostname "$0" && exec "$@""#;
+        let host = host_name(n);
+        let before = ["--uts", "sh", "-c", script, &host];
+        let before = before.map(str::to_owned).into_iter();
+        let binary = program.path.display().to_string();
+        program.arguments = before.chain([binary]).chain(program.arguments).collect();
+        program.path = "unshare".into();
+        Ok(program)
+    }
+
+    fn api_server_of(&self, name: &str, address: &str, serving: &str, audit_log: &str) -> Program {
         let pki = format!("{STATE}/pki");
         self.program(
-            API_SERVER,
+            name,
             API_SERVER,
             vec![
-                format!("--bind-address={}", self.address),
+                format!("--bind-address={address}"),
                 format!("--secure-port={API_SERVER_PORT}"),
-                format!("--cert-dir={STATE}/apiserver"),
-                format!("--tls-cert-file={pki}/server.crt"),
-                format!("--tls-private-key-file={pki}/server.key"),
+                format!("--cert-dir={STATE}/{name}"),
+                format!("--tls-cert-file={pki}/{serving}.crt"),
+                format!("--tls-private-key-file={pki}/{serving}.key"),
                 format!("--etcd-servers=http://{}:{ETCD_PORT}", self.address),
                 format!("--token-auth-file={pki}/tokens.csv"),
                 format!("--client-ca-file={pki}/ca.crt"),
@@ -194,7 +225,7 @@ impl Plan {
                 format!("--kubelet-client-key={pki}/kubelet-client.key"),
                 format!("--egress-selector-config-file={STATE}/egress.json"),
                 format!("--audit-policy-file={STATE}/audit/policy.json"),
-                format!("--audit-log-path={AUDIT_LOG}"),
+                format!("--audit-log-path={audit_log}"),
             ],
         )
     }
@@ -359,6 +390,16 @@ impl Plan {
     }
 }
 
+/// The URL of the API server at an address.
+pub(crate) fn server(address: &str) -> String {
+    format!("https://{address}:{API_SERVER_PORT}")
+}
+
+/// The name of the host that the n-th API server runs on.
+pub(crate) fn host_name(n: u16) -> String {
+    format!("control-plane-{n}")
+}
+
 /// The name of a node's kubelet among the components.
 pub(crate) fn kubelet(node: &str) -> String {
     format!("{KUBELET}-{node}")
@@ -382,6 +423,12 @@ pub(crate) fn names(nodes: &[String]) -> Vec<String> {
     .into_iter()
     .chain(nodes.iter().flat_map(|node| [kubelet(node), runtime(node)]))
     .collect()
+}
+
+/// Whether a name is one of a scheduler that is started later, if it is.
+pub(crate) fn is_later(name: &str) -> bool {
+    let profile = name.strip_prefix(SCHEDULER);
+    profile.is_some_and(|profile| profile.starts_with('-'))
 }
 
 /// The path of a user's kubeconfig below the state folder.

@@ -8,7 +8,8 @@
 //! - [`standstill`] keeps a scenario at such a moment.
 //! - [`fake_server`] is no cluster at all: it answers from a script and keeps what it was asked.
 //! - [`crowd`] fills a cluster with copies of what it holds.
-//! - [`proxy`] stands between a client and a server and counts who comes through.
+//! - [`network`] gives a thread, and the cluster that it starts, addresses of its own.
+//! - [`proxy`] stands between a client and a server and counts who comes through, or leads to several servers in turn.
 //! - [`copies`] makes a large cluster's answer of a small one's.
 //! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
 //! - [`gates`] lists the feature gates that a minor's modules register; [`proposals`] reads which components a KEP names.
@@ -33,6 +34,7 @@ mod gates;
 mod hold;
 mod keys;
 pub mod layouts;
+pub mod network;
 pub mod normalise;
 pub mod proposals;
 pub mod proxy;

@@ -1,4 +1,4 @@
-//! A proxy on a loopback port: HTTP CONNECT and SOCKS5, with or without a password for CONNECT.
+//! A proxy on a loopback port: HTTP CONNECT and SOCKS5, with or without a password for CONNECT; or a balancer of connections.
 //!
 //! It leads to loopback addresses only, and looks names up in its own table, so that a test can use the name of a server
 //! that no resolver knows. It counts who comes through, and must not look into what they say.
@@ -29,6 +29,8 @@ struct Shared {
     names: BTreeMap<String, SocketAddr>,
     /// `user:password`, which CONNECT has to bring.
     password: Option<String>,
+    /// Where each connection is led to in turn, unasked; empty is where its client says.
+    in_turn: Vec<SocketAddr>,
     state: Mutex<State>,
 }
 
@@ -54,17 +56,32 @@ impl Proxy {
     /// # Panics
     /// If there is no loopback interface, or no thread to be had.
     pub fn start(names: &[(&str, SocketAddr)], password: Option<&str>) -> Self {
+        let names = names.iter().map(|(name, to)| ((*name).to_owned(), *to));
+        Self::of(Shared {
+            names: names.collect(),
+            password: password.map(str::to_owned),
+            ..Shared::default()
+        })
+    }
+
+    /// Leads each connection to the next of these servers, as a balancer of connections does.
+    ///
+    /// # Panics
+    /// If there is no loopback interface, or no thread to be had.
+    pub fn balancing(servers: &[SocketAddr]) -> Self {
+        Self::of(Shared {
+            in_turn: servers.to_vec(),
+            ..Shared::default()
+        })
+    }
+
+    fn of(shared: Shared) -> Self {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
         let address = listener
             .local_addr()
             .expect("a bound listener has an address");
-        let names = names.iter().map(|(name, to)| ((*name).to_owned(), *to));
-        let shared = Arc::new(Shared {
-            names: names.collect(),
-            password: password.map(str::to_owned),
-            state: Mutex::default(),
-        });
+        let shared = Arc::new(shared);
         let accept = std::thread::spawn({
             let shared = Arc::clone(&shared);
             move || accept(&listener, &shared)
@@ -143,7 +160,9 @@ fn keep(stream: &TcpStream, shared: &Shared) -> bool {
 
 fn serve(client: &TcpStream, shared: &Shared) -> io::Result<()> {
     let mut reader = BufReader::new(client);
-    let server = if reader.fill_buf()?.first() == Some(&5) {
+    let server = if !shared.in_turn.is_empty() {
+        next(shared)
+    } else if reader.fill_buf()?.first() == Some(&5) {
         socks(&mut reader, client, shared)?
     } else {
         connect(&mut reader, client, shared)?
@@ -161,6 +180,17 @@ fn serve(client: &TcpStream, shared: &Shared) -> io::Result<()> {
         server.shutdown(Shutdown::Write).ok();
     });
     Ok(())
+}
+
+/// Connects to the server whose turn it is.
+fn next(shared: &Shared) -> Option<TcpStream> {
+    let mut state = shared.state();
+    let turn = state.opened.len() % shared.in_turn.len().max(1);
+    let address = shared.in_turn.get(turn)?;
+    state.opened.push(address.to_string());
+    drop(state);
+    let server = TcpStream::connect(address).ok();
+    server.filter(|server| keep(server, shared))
 }
 
 /// Connects to what a client named, if it may.

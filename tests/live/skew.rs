@@ -23,15 +23,15 @@ use crate::plugin::{Run, kubectl};
 pub(crate) const NAME: &str = "skew_says_what_each_component_says";
 
 /// Off in one kubelet, on in the API server.
-const BY_FLAG: &str = "ExtendWebSocketsToKubelet";
+pub(crate) const BY_FLAG: &str = "ExtendWebSocketsToKubelet";
 
 /// On in the scheduler alone.
-const ALPHA: &str = "UserNamespacesHostNetworkSupport";
+pub(crate) const ALPHA: &str = "UserNamespacesHostNetworkSupport";
 
 /// The time that all answers are judged by.
 const NOW: &str = "2026-01-01T00:00:00Z";
 
-type Gates = BTreeMap<String, bool>;
+pub(crate) type Gates = BTreeMap<String, bool>;
 
 /// The trial.
 pub(crate) fn works(clusters: &Clusters, minors: &[String]) -> Result<(), Failed> {
@@ -115,7 +115,7 @@ fn record(cluster: &Cluster, reach: &[&str]) -> Result<(), Box<dyn Error>> {
 }
 
 /// Addresses of what no Pod shows here.
-fn reach(cluster: &Cluster) -> Vec<String> {
+pub(crate) fn reach(cluster: &Cluster) -> Vec<String> {
     let host = cluster.server().trim_end_matches(":6443");
     [
         ("kube-scheduler", 10259),
@@ -144,7 +144,7 @@ fn kubelets(cluster: &Cluster) -> Vec<String> {
 }
 
 /// Runs `kubectl features …`; its answer as data. Findings are no failure here.
-fn features(
+pub(crate) fn features(
     cluster: &Cluster,
     user: &str,
     command: &str,
@@ -154,7 +154,7 @@ fn features(
     serde_json::from_str(&run.stdout).map_err(|_| format!("{arguments:?}: {run:?}").into())
 }
 
-fn run(
+pub(crate) fn run(
     cluster: &Cluster,
     user: &str,
     command: &str,
@@ -165,7 +165,7 @@ fn run(
 }
 
 /// What each component says of its gates, by its own metrics.
-fn told(cluster: &Cluster) -> Result<BTreeMap<String, Gates>, Box<dyn Error>> {
+pub(crate) fn told(cluster: &Cluster) -> Result<BTreeMap<String, Gates>, Box<dyn Error>> {
     let host = cluster.server().trim_end_matches(":6443").to_owned();
     let path = "jsonpath={.endpoints[0].addresses[0]}:{.ports[0].port}";
     let slice = [
@@ -201,18 +201,24 @@ fn told(cluster: &Cluster) -> Result<BTreeMap<String, Gates>, Box<dyn Error>> {
     }
     let mut told = BTreeMap::new();
     for (component, server, path) in places {
-        let run = kubectl(
-            cluster,
-            "admin",
-            &["get", "--raw", &path, "--server", &server],
-        )?;
-        let gates: Gates = run.stdout.lines().filter_map(gate).collect();
-        if gates.len() < 200 {
-            return Err(format!("{component} tells of {} gates: {run:?}", gates.len()).into());
-        }
+        let gates = says(cluster, &server, &path)?;
         told.insert(component, gates);
     }
     Ok(told)
+}
+
+/// What the metrics at a place say of gates.
+pub(crate) fn says(cluster: &Cluster, server: &str, path: &str) -> Result<Gates, Box<dyn Error>> {
+    let run = kubectl(
+        cluster,
+        "admin",
+        &["get", "--raw", path, "--server", server],
+    )?;
+    let gates: Gates = run.stdout.lines().filter_map(gate).collect();
+    if gates.len() < 200 {
+        return Err(format!("{path} of {server} tells of {} gates: {run:?}", gates.len()).into());
+    }
+    Ok(gates)
 }
 
 fn gate(line: &str) -> Option<(String, bool)> {
@@ -222,7 +228,7 @@ fn gate(line: &str) -> Option<(String, bool)> {
 }
 
 /// The gates that a snapshot says each component runs.
-fn runs(snapshot: &Value) -> BTreeMap<String, Gates> {
+pub(crate) fn runs(snapshot: &Value) -> BTreeMap<String, Gates> {
     let components = snapshot["components"].as_array().into_iter().flatten();
     components
         .filter_map(|component| {
@@ -234,7 +240,7 @@ fn runs(snapshot: &Value) -> BTreeMap<String, Gates> {
         .collect()
 }
 
-fn every_value_is_what_it_says(
+pub(crate) fn every_value_is_what_it_says(
     answer: &Value,
     told: &BTreeMap<String, Gates>,
 ) -> Result<(), Box<dyn Error>> {
@@ -299,7 +305,7 @@ fn alike_have_one_fingerprint(
     due("components without a fingerprint", &none, &0)
 }
 
-fn fingerprints(answer: &Value) -> BTreeMap<String, Value> {
+pub(crate) fn fingerprints(answer: &Value) -> BTreeMap<String, Value> {
     list(&answer["components"])
         .iter()
         .map(|row| (word(&row["name"]).to_owned(), row["fingerprintAll"].clone()))
@@ -443,15 +449,19 @@ fn those_who_may_not_see_are_told(cluster: &Cluster) -> Result<(), Box<dyn Error
     Ok(())
 }
 
-fn list(value: &Value) -> &[Value] {
+pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn word(value: &Value) -> &str {
+pub(crate) fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn due<T: PartialEq + std::fmt::Debug>(what: &str, is: &T, due: &T) -> Result<(), Box<dyn Error>> {
+pub(crate) fn due<T: PartialEq + std::fmt::Debug>(
+    what: &str,
+    is: &T,
+    due: &T,
+) -> Result<(), Box<dyn Error>> {
     if is == due {
         Ok(())
     } else {

@@ -10,6 +10,7 @@ mod fingerprint;
 mod hazard;
 pub(crate) mod pool;
 mod process;
+mod replicas;
 pub(crate) mod skew;
 pub(crate) mod snapshot;
 mod version_skew;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::effective::{Table, Tables};
 use super::fingerprint::{self, Fingerprints};
 use super::process::{self, Process};
-use super::{contradiction, difference, version_skew, wants};
+use super::{contradiction, difference, replicas, version_skew, wants};
 use crate::answer::gate_skew::{ComponentRow, GateSkew, Group, Known, Relevance, Severity};
 use crate::answer::{API_VERSION, Header};
 use crate::model::component::{ComponentKind, ComponentName};
@@ -44,6 +44,10 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    fn wants_kind(&self, kind: ComponentKind) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&kind)
+    }
+
     /// Whether a process is looked at.
     pub(super) fn wants(&self, process: &Process<'_>) -> bool {
         let any = |set: bool, has: bool| !set || has;
@@ -174,7 +178,9 @@ fn judge<'w>(side: &Side<'w>, request: &Request) -> Judged<'w> {
     let mut tables = Tables::default();
     let tables: Vec<Rc<Table>> = processes.iter().map(|process| tables.of(process)).collect();
     let mut coverage: Vec<Coverage> = world.coverage().cloned().collect();
-    let missing = missing(&processes, request, side.is_whole);
+    let mut missing = missing(&processes, request, side.is_whole);
+    let is_of_servers = request.wants_kind(ComponentKind::KubeApiserver);
+    missing.extend(replicas::missing(world, &processes).filter(|_| is_of_servers));
     let is_missing = !missing.is_empty();
     coverage.extend(missing);
     coverage.extend(processes.iter().flat_map(refused));
@@ -193,7 +199,11 @@ fn judge<'w>(side: &Side<'w>, request: &Request) -> Judged<'w> {
         .filter(|(process, _)| !left_out.contains(&process.name.identity))
         .any(|(process, table)| table.known == Known::Unknown || process.version.is_none());
     Judged {
-        is_incomplete: is_unknown || is_missing || !is_listed || processes.is_empty(),
+        is_incomplete: is_unknown
+            || is_missing
+            || !is_listed
+            || processes.is_empty()
+            || (is_of_servers && replicas::is_unsure(world)),
         processes,
         tables,
         coverage,
@@ -250,7 +260,7 @@ fn missing(processes: &[Process<'_>], request: &Request, is_whole: bool) -> Vec<
         ComponentKind::Kubelet,
     ];
     due.into_iter()
-        .filter(|kind| is_whole && (request.kinds.is_empty() || request.kinds.contains(kind)))
+        .filter(|kind| is_whole && request.wants_kind(*kind))
         .filter(|kind| !processes.iter().any(|process| process.name.kind == *kind))
         .map(|kind| {
             let word = kind.word();

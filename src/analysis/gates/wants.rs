@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::effective::Tables;
 use super::process::{self, Process};
+use super::replicas;
 use super::skew::Request;
 use crate::answer::gate_skew::GateValue;
 use crate::model::component::{ComponentKind, ComponentName, Document, Settings};
 use crate::model::coverage::State;
 use crate::model::pod::PodName;
-use crate::model::replica::Replica;
 use crate::model::selector::{FieldSelector, LabelSelector};
 use crate::model::want::{Want, Way};
 use crate::model::world::World;
@@ -22,14 +22,6 @@ const CONFIGURATIONS: [&str; 2] = ["kubeadm-config", "kubelet-config"];
 
 /// Label of the control plane's Pods (kubeadm).
 const CONTROL_PLANE: &str = "tier=control-plane";
-
-/// What an API server tells.
-const OF_SERVER: [Document; 4] = [
-    Document::Flagz,
-    Document::Metrics,
-    Document::Statusz,
-    Document::Version,
-];
 
 /// What other components tell.
 const OF_COMPONENT: [Document; 3] = [Document::Flagz, Document::Metrics, Document::Statusz];
@@ -41,7 +33,7 @@ const OF_SAMPLE: [Document; 3] = OF_COMPONENT;
 pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
     let mut wants = base(request);
     if world.state_of(&Want::ServerAddresses).is_some() {
-        wants.extend(of_servers(world));
+        wants.extend(replicas::wants(world));
     }
     if world.state_of(&Want::Nodes).is_some() {
         wants.extend(of_kubelets(world, request));
@@ -72,7 +64,11 @@ pub(crate) fn possible(request: &Request) -> Vec<Want> {
     ];
     base(request)
         .into_iter()
-        .chain(of(ComponentKind::KubeApiserver, &Way::Server, &OF_SERVER))
+        .chain(of(
+            ComponentKind::KubeApiserver,
+            &Way::Server,
+            &replicas::OF_SERVER,
+        ))
         .chain(of(ComponentKind::Kubelet, &to_kubelets, &of_kubelets))
         .collect()
 }
@@ -93,6 +89,7 @@ fn base(request: &Request) -> BTreeSet<Want> {
     }));
     for (component, url) in &request.components {
         let documents: &[Document] = match component.kind {
+            ComponentKind::KubeApiserver => &replicas::OF_SERVER,
             ComponentKind::Kubelet => &[Document::Configz, Document::Flagz, Document::Metrics],
             ComponentKind::KubeProxy => &[Document::Configz, Document::Metrics],
             _ => &OF_COMPONENT,
@@ -104,33 +101,6 @@ fn base(request: &Request) -> BTreeSet<Want> {
         }));
     }
     wants
-}
-
-/// Each API server at its own address; a single one through the connection, which reaches it.
-fn of_servers(world: &World) -> Vec<Want> {
-    let addresses: Vec<&str> = world
-        .replicas()
-        .filter_map(|replica| match replica {
-            Replica::Address(address) => Some(address.as_str()),
-            Replica::Lease { .. } => None,
-        })
-        .collect();
-    let of = |address: &str, way: &Way| {
-        let component = ComponentName::new(ComponentKind::KubeApiserver, address);
-        OF_SERVER.map(|document| Want::Document {
-            component: component.clone(),
-            document,
-            way: way.clone(),
-        })
-    };
-    match addresses.as_slice() {
-        [] => of("", &Way::Server).into(),
-        [address] => of(address, &Way::Server).into(),
-        several => several
-            .iter()
-            .flat_map(|address| of(address, &Way::Address(format!("https://{address}"))))
-            .collect(),
-    }
 }
 
 /// The way to a kubelet: through the API server, or to its own address.

@@ -51,6 +51,7 @@ fn list_of(want: &Want) -> Option<(&'static str, Option<&str>)> {
         | Want::ServerLeases
         | Want::ServerAddresses
         | Want::Configuration(_)
+        | Want::ServerSamples { .. }
         | Want::Document { .. } => return None,
     })
 }
