@@ -1,5 +1,7 @@
 //! Where what runs is not what was set: a process that was not restarted, or an answer that is of another process.
 
+use super::difference::Member;
+use super::effective::Table;
 use super::process::Process;
 use crate::answer::gate_skew::{Contradiction, GateValue};
 
@@ -7,8 +9,11 @@ use crate::answer::gate_skew::{Contradiction, GateValue};
 const NAMED: usize = 3;
 
 /// Of all processes; those of a kind that contradict the same setting alike are one.
-pub(super) fn of(processes: &[Process<'_>]) -> Vec<Contradiction> {
-    let mut found: Vec<Contradiction> = processes.iter().flat_map(of_one).collect();
+pub(super) fn of(members: &[Member<'_, '_>]) -> Vec<Contradiction> {
+    let found = members
+        .iter()
+        .flat_map(|(process, table)| of_one(process, table));
+    let mut found: Vec<Contradiction> = found.collect();
     found.sort();
     let mut joined: Vec<(Contradiction, Vec<String>)> = Vec::new();
     for contradiction in found {
@@ -50,7 +55,7 @@ fn some(names: &[String]) -> String {
     }
 }
 
-fn of_one(process: &Process<'_>) -> Vec<Contradiction> {
+fn of_one(process: &Process<'_>, table: &Table) -> Vec<Contradiction> {
     let mut found = Vec::new();
     let value = |on: bool| {
         if on {
@@ -70,17 +75,19 @@ fn of_one(process: &Process<'_>) -> Vec<Contradiction> {
             });
         }
     };
-    // What runs with, else what it was told when it started.
-    let running = |gate: &str| {
-        let runs = process.runs.and_then(|runs| runs.get(gate));
-        let told = [process.flags, process.configuration];
-        let told = told
-            .into_iter()
-            .flatten()
-            .find_map(|settings| settings.gates.get(gate));
-        runs.or(told).copied()
-    };
     let is_told = process.flags.is_some() || process.configuration.is_some();
+    // What it runs with, by its own words or by what it was told when it started.
+    let running = |gate: &str| {
+        let effective = table
+            .gates
+            .get(gate)
+            .filter(|_| is_told || process.runs.is_some());
+        match effective?.value {
+            GateValue::True => Some(true),
+            GateValue::False => Some(false),
+            GateValue::NotInVersion | GateValue::Unknown => None,
+        }
+    };
     for (document, settings) in &process.stored {
         for (gate, configured) in &settings.gates {
             let detail = format!(

@@ -134,9 +134,7 @@ pub(crate) fn skew(sides: &[Side<'_>], request: &Request, generated_at: Timestam
             values.any(|values| difference::is_of_somebody(values.cause))
         });
     }
-    let contradictions = judged
-        .iter()
-        .flat_map(|side| contradiction::of(&side.processes));
+    let contradictions = members.iter().flat_map(|side| contradiction::of(side));
     let version_skew = judged
         .iter()
         .flat_map(|side| version_skew::of(&side.processes));
