@@ -14,7 +14,7 @@ use kube::client::Body;
 use super::connect::Fresh;
 use super::failure::{Failure, Peer};
 use super::live::Live;
-use super::served::{Answer, is_enough, request};
+use super::served::{Answer, enough, request};
 use super::{Reply, decode};
 use crate::model::component::{ComponentKind, ComponentName, Document, Statement, Told};
 use crate::model::coverage::State;
@@ -108,8 +108,15 @@ impl Live {
         let ask = async |document: Document, is_short: bool| {
             let request = request(document, path(document))?;
             let send = async || sent(&client, &fresh.peer, &request).await;
-            let is_enough = |bytes: &[u8]| is_short || is_enough(KIND, document, bytes);
-            self.exchange(send, is_enough).await
+            // Of a second look only the header counts.
+            let enough = |bytes: &[u8]| {
+                if is_short {
+                    Some(0)
+                } else {
+                    enough(KIND, document, bytes)
+                }
+            };
+            self.exchange(send, enough).await
         };
         let answer: Answer = ask(Document::Metrics, false).await?;
         let told = answer.tells(KIND, Document::Metrics)?;

@@ -144,8 +144,8 @@ impl Live {
             Way::Address(url) => self.send_to_peer(component, url, &request).await,
             Way::Server | Way::NodeProxy => self.begin_again(&request).await,
         };
-        let is_enough = |bytes: &[u8]| is_enough(component.kind, document, bytes);
-        let answer = self.exchange(send, is_enough).await?;
+        let enough = |bytes: &[u8]| enough(component.kind, document, bytes);
+        let answer = self.exchange(send, enough).await?;
         answer.tells(component.kind, document)
     }
 
@@ -153,7 +153,7 @@ impl Live {
     pub(super) async fn exchange(
         &self,
         send: impl AsyncFn() -> Result<http::Response<Body>, Failure>,
-        is_enough: impl Fn(&[u8]) -> bool,
+        enough: impl Fn(&[u8]) -> Option<usize>,
     ) -> Result<Answer, Failure> {
         let patience = self.timeout().map_or(PATIENCE, |limit| limit.min(PATIENCE));
         let deadline = Instant::now() + patience;
@@ -161,7 +161,7 @@ impl Live {
         let exchange = async {
             loop {
                 let (parts, body) = send().await?.into_parts();
-                let bytes = read(body, &is_enough).await.map_err(|cause| Failure {
+                let bytes = read(body, &enough).await.map_err(|cause| Failure {
                     state: State::Unreachable,
                     detail: format!("the answer broke off: {cause}"),
                 })?;
@@ -225,14 +225,15 @@ impl Live {
 }
 
 /// Reads an answer, until it is done or enough was read; the rest of it is not waited for.
-async fn read(mut body: Body, is_enough: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>, String> {
+async fn read(mut body: Body, enough: impl Fn(&[u8]) -> Option<usize>) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| error.to_string())?;
         if let Ok(data) = frame.into_data() {
             bytes.extend_from_slice(&data);
         }
-        if is_enough(&bytes) {
+        if let Some(end) = enough(&bytes) {
+            bytes.truncate(end);
             break;
         }
         if bytes.len() > MAX_BYTES {
@@ -242,19 +243,43 @@ async fn read(mut body: Body, is_enough: impl Fn(&[u8]) -> bool) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// Whether a text of metrics has told all gates: another family has begun. Schedulers and controller managers tell their
-/// version at the end.
-pub(super) fn is_enough(kind: ComponentKind, document: Document, bytes: &[u8]) -> bool {
-    document == Document::Metrics
-        && matches!(kind, ComponentKind::KubeApiserver | ComponentKind::Kubelet)
-        && memchr::memmem::rfind(bytes, b"\nkubernetes_feature_enabled{").is_some_and(|at| {
-            bytes
-                .get(at..)
-                .is_some_and(|rest| memchr::memmem::find(rest, b"\n# ").is_some())
-        })
+/// Where a text of metrics has told all gates, and another family begins; null before that. Schedulers and controller managers
+/// tell their version at the end. What came along behind it is cut off, or the same answer would tell more at one time than
+/// at another.
+pub(super) fn enough(kind: ComponentKind, document: Document, bytes: &[u8]) -> Option<usize> {
+    let is_cut = matches!(kind, ComponentKind::KubeApiserver | ComponentKind::Kubelet);
+    if document != Document::Metrics || !is_cut {
+        return None;
+    }
+    let last = memchr::memmem::rfind(bytes, b"\nkubernetes_feature_enabled{")?;
+    let next = memchr::memmem::find(bytes.get(last..)?, b"\n# ")?;
+    Some(last + next + 1)
 }
 
 fn started(headers: &HeaderMap) -> Option<Timestamp> {
     let seconds = headers.get(STARTED)?.to_str().ok()?.parse().ok()?;
     Timestamp::from_second(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However much came along with the last gate.
+    #[test]
+    fn what_follows_the_gates_is_no_part_of_the_answer() {
+        let gates = "# TYPE kubernetes_feature_enabled gauge\nkubernetes_feature_enabled{name=\"A\",stage=\"\"} 1\n";
+        let of = |text: &str| {
+            let end = enough(
+                ComponentKind::KubeApiserver,
+                Document::Metrics,
+                text.as_bytes(),
+            );
+            end.map(|end| text.get(..end).unwrap_or_default().to_owned())
+        };
+        assert_eq!(of(gates), None);
+        for more in ["# HELP next", "# HELP next\nprocess_start_time_seconds 1\n"] {
+            assert_eq!(of(&format!("{gates}{more}")).as_deref(), Some(gates));
+        }
+    }
 }
