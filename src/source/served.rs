@@ -2,20 +2,22 @@
 //!
 //! Credentials go only to a peer whose certificate is verified, by the cluster's authority or the one that is given; TLS says
 //! so before a request is sent. A component that is slow, gone or something else costs its own document and no more.
+//!
+//! Thousands of nodes are read so: what is kept of one is what it told, neither its text nor its connection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, Request};
+use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
 use tokio::time::Instant;
 
-use super::connect::{self, PeerError};
-use super::failure::{Failure, Peer, refusal};
+use super::connect::{self, ConnectError, PeerConfig, PeerError};
+use super::failure::{Failure, Peer, refusal_of_component};
 use super::live::Live;
 use super::{Reply, component, decode, retry};
 use crate::model::component::{ComponentKind, ComponentName, Document, Statement, Told};
@@ -29,11 +31,29 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// More than any document has.
 const MAX_BYTES: usize = 256 << 20;
 
+/// Clients of components that are kept: more than there are requests under way, so that documents of one share its connection.
+const CLIENTS: usize = 64;
+
 /// When the process started (observed on all minors' `/metrics`).
 const STARTED: &str = "process-start-time-unix";
 
-/// Clients of components at their own addresses, by address; null where none can be made.
-pub(super) type Peers = BTreeMap<String, Arc<Result<(Client, Peer), PeerError>>>;
+/// Components at their own addresses.
+#[derive(Default)]
+pub(super) struct Peers {
+    /// What each is reached with, by the file of who signs its certificate: credentials are got once for all of them.
+    configurations: BTreeMap<Option<String>, Arc<Result<PeerConfig, ConnectError>>>,
+    /// Clients by address, the newest last; an error where none can be made.
+    clients: VecDeque<(String, Reached)>,
+}
+
+type Reached = Arc<Result<(Client, Peer), PeerError>>;
+
+/// What came of a request.
+enum Taken {
+    Told(Vec<Told>),
+    /// What was answered in place of a document.
+    Refusal(Vec<u8>),
+}
 
 /// What is accepted: JSON of the newest form first, and text where there is none.
 fn accepted(document: Document) -> &'static str {
@@ -98,24 +118,23 @@ impl Live {
         document: Document,
         way: &Way,
     ) -> Result<Vec<Told>, Failure> {
-        let (bytes, started) = self.fetch(component, document, way).await?;
-        let told = component::read(component.kind, document, &mut bytes.as_slice());
-        let told = told.map_err(|error| Failure {
-            state: error.state(),
-            detail: error.to_string(),
-        })?;
+        let (told, started) = self.fetch(component, document, way).await?;
         let is_told = told.iter().any(|told| matches!(told, Told::Started(_)));
         let started = started.filter(|_| !is_told).map(Told::Started);
-        Ok(told.into_iter().chain(started).collect())
+        let told = told.into_iter().map(|told| match told {
+            Told::Runs(gates) => Told::Runs(self.shared(gates)),
+            other => other,
+        });
+        Ok(told.chain(started).collect())
     }
 
-    /// The bytes of a document, and when the process started where its answer tells.
+    /// What a document tells, and when the process started where its answer tells.
     async fn fetch(
         &self,
         component: &ComponentName,
         document: Document,
         way: &Way,
-    ) -> Result<(Vec<u8>, Option<Timestamp>), Failure> {
+    ) -> Result<(Vec<Told>, Option<Timestamp>), Failure> {
         let place = path(document);
         let place = match way {
             Way::NodeProxy => format!(
@@ -141,21 +160,15 @@ impl Live {
                     Way::Server | Way::NodeProxy => self.begin_again(&request).await?,
                 };
                 let (parts, body) = response.into_parts();
-                let is_done = |bytes: &[u8]| {
-                    document == Document::Metrics && is_past_gates(component.kind, bytes)
-                };
-                let bytes = read(body, is_done).await.map_err(|cause| Failure {
-                    state: State::Unreachable,
-                    detail: format!("the answer broke off: {cause}"),
-                })?;
                 tried += 1;
-                if parts.status.is_success() {
-                    return Ok((bytes, started(&parts.headers)));
-                }
+                let bytes = match take(parts.status, component.kind, document, body).await? {
+                    Taken::Told(told) => return Ok((told, started(&parts.headers))),
+                    Taken::Refusal(bytes) => bytes,
+                };
                 let pause = retry::pause(tried, parts.status, &parts.headers)
                     .filter(|pause| Instant::now() + *pause < deadline);
                 let Some(pause) = pause else {
-                    return Err(refusal(parts.status, &parts.headers, &bytes));
+                    return Err(refusal_of_component(parts.status, &parts.headers, &bytes));
                 };
                 tokio::time::sleep(pause).await;
             }
@@ -190,48 +203,98 @@ impl Live {
         sent.await.map_err(|error| peer.of_component(&error))
     }
 
-    async fn peer_of(
-        &self,
-        kind: ComponentKind,
-        url: &str,
-    ) -> Arc<Result<(Client, Peer), PeerError>> {
+    async fn peer_of(&self, kind: ComponentKind, url: &str) -> Reached {
         let mut peers = self.peers().lock().await;
-        if let Some(known) = peers.get(url) {
+        if let Some((_, known)) = peers.clients.iter().find(|(known, _)| known == url) {
             return Arc::clone(known);
         }
-        let made = Arc::new(connect::peer(self.connection(), self.trust(kind), url).await);
-        peers.insert(url.to_owned(), Arc::clone(&made));
+        let authority = self.trust(kind).map(str::to_owned);
+        let known = peers.configurations.get(&authority).map(Arc::clone);
+        let configuration = if let Some(known) = known {
+            known
+        } else {
+            let made = connect::peers(self.connection(), authority.as_deref()).await;
+            let made = Arc::new(made);
+            peers.configurations.insert(authority, Arc::clone(&made));
+            made
+        };
+        let made = match configuration.as_ref() {
+            Ok(configuration) => connect::peer(configuration, url),
+            Err(error) => Err(PeerError::Connection(error.to_string())),
+        };
+        let made = Arc::new(made);
+        if peers.clients.len() == CLIENTS {
+            peers.clients.pop_front();
+        }
+        peers.clients.push_back((url.to_owned(), Arc::clone(&made)));
         made
     }
 }
 
-/// Reads an answer, until it is done or enough was read; the rest of it is not waited for.
-async fn read(mut body: Body, is_enough: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| error.to_string())?;
-        if let Ok(data) = frame.into_data() {
-            bytes.extend_from_slice(&data);
-        }
-        if is_enough(&bytes) {
-            break;
-        }
-        if bytes.len() > MAX_BYTES {
-            return Err(format!("it is larger than {} MiB", MAX_BYTES >> 20));
-        }
+/// Reads an answer. Of metrics no more is read than tells of gates, and nothing else is kept; the rest is not waited for.
+async fn take(
+    status: StatusCode,
+    kind: ComponentKind,
+    document: Document,
+    body: Body,
+) -> Result<Taken, Failure> {
+    if !status.is_success() {
+        let bytes = whole(body).await?;
+        return Ok(Taken::Refusal(bytes));
     }
+    let told = if document == Document::Metrics {
+        // Schedulers and controller managers tell their version at the end, the others elsewhere.
+        let is_of_gates = matches!(kind, ComponentKind::KubeApiserver | ComponentKind::Kubelet);
+        let mut scan = component::metrics::Scan::new(is_of_gates);
+        each_part(body, |part| {
+            scan.take(part);
+            scan.is_done()
+        })
+        .await?;
+        scan.finish()
+    } else {
+        component::read(kind, document, &mut whole(body).await?.as_slice())
+    };
+    told.map(Taken::Told).map_err(|error| Failure {
+        state: error.state(),
+        detail: error.to_string(),
+    })
+}
+
+async fn whole(body: Body) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    each_part(body, |part| {
+        bytes.extend_from_slice(part);
+        false
+    })
+    .await?;
     Ok(bytes)
 }
 
-/// Whether a text of metrics has told all gates: another family has begun. Schedulers and controller managers tell their
-/// version at the end.
-fn is_past_gates(kind: ComponentKind, bytes: &[u8]) -> bool {
-    matches!(kind, ComponentKind::KubeApiserver | ComponentKind::Kubelet)
-        && memchr::memmem::rfind(bytes, b"\nkubernetes_feature_enabled{").is_some_and(|at| {
-            bytes
-                .get(at..)
-                .is_some_and(|rest| memchr::memmem::find(rest, b"\n# ").is_some())
-        })
+/// Takes an answer as it comes, until it is enough.
+async fn each_part(
+    mut body: Body,
+    mut take_until_enough: impl FnMut(&[u8]) -> bool,
+) -> Result<(), Failure> {
+    let broken = |cause: String| Failure {
+        state: State::Unreachable,
+        detail: format!("the answer broke off: {cause}"),
+    };
+    let mut taken = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| broken(error.to_string()))?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        taken += data.len();
+        if take_until_enough(&data) {
+            break;
+        }
+        if taken > MAX_BYTES {
+            return Err(broken(format!("it is larger than {} MiB", MAX_BYTES >> 20)));
+        }
+    }
+    Ok(())
 }
 
 fn started(headers: &HeaderMap) -> Option<Timestamp> {
