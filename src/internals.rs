@@ -15,6 +15,7 @@ pub const ENTRIES: &[(&str, Entry)] = &[
     ("audit_line", audit_line),
     ("document", document),
     ("event_note", event_note),
+    ("metrics", metrics),
     ("scheduler_log", scheduler_log),
     ("scheduler_message", scheduler_message),
 ];
@@ -51,6 +52,15 @@ pub fn event_note(bytes: &[u8]) {
     drop(crate::analysis::preempted_note::parse(
         &String::from_utf8_lossy(bytes),
     ));
+}
+
+/// The text of a component's metrics, to its end.
+pub fn metrics(bytes: &[u8]) {
+    use crate::model::component::ComponentKind;
+    let kind = ComponentKind::KubeScheduler;
+    drop(crate::source::component::metrics::read(kind, &mut {
+        bytes
+    }));
 }
 
 /// A scheduler's log.

@@ -30,6 +30,7 @@ mod it {
     mod rows;
     mod several;
     mod signals;
+    mod skew;
     mod watch;
     mod wrapped;
 }

@@ -38,7 +38,7 @@ pub(crate) fn view(answer: &GateSnapshot) -> Vec<Block> {
             Text::name(component.name.as_str()),
             Text::plain(component.pool.as_deref().unwrap_or("<none>")),
             Text::plain(version.unwrap_or("<unknown>")),
-            Text::plain(count(runs.map(std::collections::BTreeMap::len))),
+            Text::plain(count(runs.map(|gates| gates.len()))),
             Text::plain(count(set.map(std::collections::BTreeMap::len))),
             Text::plain(documents.join(",")),
         ]

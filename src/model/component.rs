@@ -2,11 +2,15 @@
 //!
 //! A statement is kept as it was made: what runs, what was set, which version. Nothing here decides which of them is right.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::version::Minor;
 
@@ -169,7 +173,7 @@ pub(crate) struct Statement {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Told {
     /// Every gate that it knows with its effective value (metric `kubernetes_feature_enabled`, KEP-3466).
-    Runs(BTreeMap<String, bool>),
+    Runs(GateTable),
     /// What somebody set; what is not among it has its default.
     Set(Settings),
     Version(ComponentVersion),
@@ -177,6 +181,53 @@ pub(crate) enum Told {
     Started(Timestamp),
     /// The group of nodes that it is one of.
     Pool(String),
+}
+
+/// Gates of a process by name. Of thousands that run alike there is one table, which they share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GateTable(Arc<BTreeMap<String, bool>>);
+
+impl From<BTreeMap<String, bool>> for GateTable {
+    fn from(gates: BTreeMap<String, bool>) -> Self {
+        Self(Arc::new(gates))
+    }
+}
+
+impl Deref for GateTable {
+    type Target = BTreeMap<String, bool>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Ord for GateTable {
+    /// One that is shared need not be looked through.
+    fn cmp(&self, other: &Self) -> Ordering {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            Ordering::Equal
+        } else {
+            self.0.cmp(&other.0)
+        }
+    }
+}
+
+impl PartialOrd for GateTable {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Serialize for GateTable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for GateTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        BTreeMap::deserialize(deserializer).map(Self::from)
+    }
 }
 
 /// Gates as somebody set them.

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::component::{ComponentName, ComponentVersion, Document, Settings, Statement, Told};
+use super::component::{
+    ComponentName, ComponentVersion, Document, GateTable, Settings, Statement, Told,
+};
 use super::version::Minor;
 
 /// All that was said of one component.
@@ -28,7 +30,7 @@ pub(crate) struct StatementRecord {
     /// `metrics`, `flagz`, …
     pub(crate) document: String,
     /// Every gate that it runs with.
-    pub(crate) runs: Option<BTreeMap<String, bool>>,
+    pub(crate) runs: Option<GateTable>,
     /// The gates that somebody set.
     pub(crate) set: Option<BTreeMap<String, bool>>,
     /// What it would refuse to start with.
@@ -159,7 +161,7 @@ mod tests {
                     refused: vec!["b".to_owned()],
                 }),
             ),
-            (Document::Metrics, Told::Runs(gates)),
+            (Document::Metrics, Told::Runs(gates.into())),
             (Document::Metrics, Told::Started(Timestamp::UNIX_EPOCH)),
             (Document::Node, Told::Pool("blue".to_owned())),
             (

@@ -62,26 +62,32 @@ pub(super) struct Connected {
 pub(super) enum PeerError {
     #[error("{0:?} is no address of a component; give https://HOST:PORT")]
     Address(String),
+    /// What all of them are reached with is not there, in its own words.
+    #[error("{0}")]
+    Connection(String),
     #[error(transparent)]
     Connect(#[from] ConnectError),
 }
 
-/// Makes the client of a component at its own address, with the user's credentials and somebody to verify it by.
+/// What components are reached with at their own addresses: the user's credentials and somebody to verify them by.
+pub(super) struct PeerConfig {
+    config: Config,
+    connection: Connection,
+    proxy_of_cluster: Option<String>,
+}
+
+/// Gets credentials for components, once for all of them: a plugin may ask a person.
 ///
 /// That the API server's certificate need not be verified is no reason to trust others. The name that it is held against is
 /// that of all its replicas, and of no other component.
-pub(super) async fn peer(
+pub(super) async fn peers(
     connection: &Connection,
     kind: ComponentKind,
     authority_file: Option<&str>,
-    url: &str,
-) -> Result<(Client, Peer), PeerError> {
-    let uri = url.parse::<Uri>().ok();
-    let uri = uri.filter(|uri| uri.scheme_str() == Some("https") && has_port_or_none(uri));
-    let uri = uri.ok_or_else(|| PeerError::Address(url.to_owned()))?;
+) -> Result<PeerConfig, ConnectError> {
     let mut connection = connection.clone();
     connection.overrides.insecure_skip_tls_verify = false;
-    let mut chosen = kubeconfig::choose(&connection).map_err(ConnectError::from)?;
+    let mut chosen = kubeconfig::choose(&connection)?;
     chosen.cluster.insecure_skip_tls_verify = None;
     if kind != ComponentKind::KubeApiserver {
         chosen.cluster.tls_server_name = None;
@@ -90,7 +96,26 @@ pub(super) async fn peer(
         chosen.cluster.certificate_authority = Some(file.to_owned());
         chosen.cluster.certificate_authority_data = None;
     }
-    let config = config(&connection, chosen, &uri).await?;
+    let proxy_of_cluster = chosen.cluster.proxy_url.clone();
+    // Each has its own address; this one stands for them, as one that is verified.
+    let anyone = Uri::from_static("https://component.invalid");
+    Ok(PeerConfig {
+        config: config(&connection, chosen, &anyone).await?,
+        connection,
+        proxy_of_cluster,
+    })
+}
+
+/// Makes the client of one component.
+pub(super) fn peer(configuration: &PeerConfig, url: &str) -> Result<(Client, Peer), PeerError> {
+    let uri = url.parse::<Uri>().ok();
+    let uri = uri.filter(|uri| uri.scheme_str() == Some("https") && has_port_or_none(uri));
+    let uri = uri.ok_or_else(|| PeerError::Address(url.to_owned()))?;
+    let of_cluster = configuration.proxy_of_cluster.as_deref();
+    let proxy = proxy::choose(&uri, of_cluster, &configuration.connection.proxies);
+    let mut config = configuration.config.clone();
+    config.proxy_url = proxy.map_err(ConnectError::from)?;
+    config.cluster_url = uri.clone();
     let peer = of(&config, &uri);
     let client = transport::client(config);
     let client = client.map_err(|error| ConnectError::Client(Box::new(error)))?;

@@ -279,6 +279,20 @@ pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> F
     Failure { state, detail }
 }
 
+/// The same of a component, or of whoever answers in its place: what it says in its own words is told, too.
+pub(super) fn refusal_of_component(
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Failure {
+    let mut failure = refusal(status, headers, body);
+    let words = text(headers, body);
+    if words != UNKNOWN && !words.is_empty() && !failure.detail.contains(&words) {
+        failure.detail = format!("{}: {words:?}", failure.detail);
+    }
+    failure
+}
+
 /// A refusal by somebody who does not speak for Kubernetes, a load balancer say, in client-go's words
 /// (apimachinery `NewGenericServerResponse`, 1.37).
 fn wordless(status: StatusCode, text: &str) -> String {

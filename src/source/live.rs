@@ -4,6 +4,8 @@
 //! which its few retries (`retry.rs`) share, so that an answer is quick.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -24,7 +26,7 @@ use super::kubeconfig::Connection;
 use super::served::Peers;
 use super::{Reply, document, retry};
 use crate::model::access::Right;
-use crate::model::component::ComponentKind;
+use crate::model::component::{ComponentKind, GateTable};
 use crate::model::coverage::{Source, State};
 use crate::model::fact::{Content, Fact};
 use crate::model::want::Want;
@@ -59,6 +61,8 @@ pub(crate) struct Live {
     /// Whom kubelets and other components at their own addresses are trusted by; null is the cluster's authority.
     component_authority: Option<String>,
     peers: Mutex<Peers>,
+    /// Gates that were told, each table once: thousands of kubelets tell the same, and a round's replies are held together.
+    tables: std::sync::Mutex<BTreeSet<GateTable>>,
 }
 
 /// The client, and how it came to be.
@@ -107,6 +111,7 @@ impl Live {
             tape: None,
             component_authority: None,
             peers: Mutex::default(),
+            tables: std::sync::Mutex::default(),
         })
     }
 
@@ -128,6 +133,16 @@ impl Live {
 
     pub(super) fn peers(&self) -> &Mutex<Peers> {
         &self.peers
+    }
+
+    /// The table that was told before if it is the same.
+    pub(super) fn shared(&self, table: GateTable) -> GateTable {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = tables.get(&table) {
+            return known.clone();
+        }
+        tables.insert(table.clone());
+        table
     }
 
     /// The file of certificates that a component's must be signed by; null is the cluster's authority.

@@ -14,9 +14,9 @@ use kube::client::Body;
 use super::connect::Fresh;
 use super::failure::{Failure, Peer};
 use super::live::Live;
-use super::served::{Answer, enough, request};
+use super::served::request;
 use super::{Reply, decode};
-use crate::model::component::{ComponentKind, ComponentName, Document, Statement, Told};
+use crate::model::component::{ComponentKind, ComponentName, Document, GateTable, Statement, Told};
 use crate::model::coverage::State;
 use crate::model::fact::{Content, Fact};
 use crate::model::want::{Want, path};
@@ -34,7 +34,7 @@ const MOST: usize = 64;
 const FAILURES: usize = 3;
 
 /// What tells a replica from another: its start, to the second, and its gates.
-type Mark = (Option<Timestamp>, BTreeMap<String, bool>);
+type Mark = (Option<Timestamp>, Option<GateTable>);
 
 /// What each replica told.
 type Seen = BTreeMap<Mark, Vec<(Document, Told)>>;
@@ -108,23 +108,16 @@ impl Live {
         let ask = async |document: Document, is_short: bool| {
             let request = request(document, path(document))?;
             let send = async || sent(&client, &fresh.peer, &request).await;
-            // Of a second look only the header counts.
-            let enough = |bytes: &[u8]| {
-                if is_short {
-                    Some(0)
-                } else {
-                    enough(KIND, document, bytes)
-                }
-            };
-            self.exchange(send, enough).await
+            self.exchange(send, KIND, document, is_short).await
         };
-        let answer: Answer = ask(Document::Metrics, false).await?;
-        let told = answer.tells(KIND, Document::Metrics)?;
+        let answer = ask(Document::Metrics, false).await?;
+        let started = answer.started;
+        let told = answer.told();
         let gates = told.iter().find_map(|told| match told {
             Told::Runs(gates) => Some(gates.clone()),
             _ => None,
         });
-        let mark = (answer.started, gates.unwrap_or_default());
+        let mark = (started, gates);
         if seen.contains_key(&mark) {
             return Ok(());
         }
@@ -138,11 +131,10 @@ impl Live {
             let Ok(answer) = ask(document, false).await else {
                 continue;
             };
-            let told = answer.tells(KIND, document).unwrap_or_default();
-            others.extend(told.into_iter().map(|told| (document, told)));
+            others.extend(answer.told().into_iter().map(|told| (document, told)));
         }
         let again = ask(Document::Metrics, true).await?.started;
-        if again == answer.started {
+        if again == started {
             all.extend(others);
         }
         seen.insert(mark, all);
@@ -230,7 +222,10 @@ mod tests {
         let mark = |(second, on): &(Option<i64>, bool)| {
             let started = second.map(|second| Timestamp::from_second(second).expect("a time"));
             (
-                (started, BTreeMap::from([("A".to_owned(), *on)])),
+                (
+                    started,
+                    Some(BTreeMap::from([("A".to_owned(), *on)]).into()),
+                ),
                 Vec::new(),
             )
         };

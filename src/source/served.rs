@@ -2,20 +2,22 @@
 //!
 //! Credentials go only to a peer whose certificate is verified, by the cluster's authority or the one that is given; TLS says
 //! so before a request is sent. A component that is slow, gone or something else costs its own document and no more.
+//!
+//! Thousands of nodes are read so: what is kept of one is what it told, neither its text nor its connection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, Request};
+use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
 use tokio::time::Instant;
 
-use super::connect::{self, PeerError};
-use super::failure::{Failure, Peer, refusal};
+use super::connect::{self, ConnectError, PeerConfig, PeerError};
+use super::failure::{Failure, Peer, refusal_of_component};
 use super::live::Live;
 use super::{Reply, component, decode, retry};
 use crate::model::component::{ComponentKind, ComponentName, Document, Statement, Told};
@@ -29,11 +31,32 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// More than any document has.
 const MAX_BYTES: usize = 256 << 20;
 
+/// Clients of components that are kept: more than there are requests under way, so that documents of one share its connection.
+const CLIENTS: usize = 64;
+
 /// When the process started (observed on all minors' `/metrics`).
 const STARTED: &str = "process-start-time-unix";
 
-/// Clients of components at their own addresses, by address; null where none can be made.
-pub(super) type Peers = BTreeMap<String, Arc<Result<(Client, Peer), PeerError>>>;
+/// Components at their own addresses.
+#[derive(Default)]
+pub(super) struct Peers {
+    /// What each is reached with, by the file of who signs its certificate: credentials are got once for all of them.
+    configurations: BTreeMap<Trust, Arc<Result<PeerConfig, ConnectError>>>,
+    /// Clients by address, the newest last; an error where none can be made.
+    clients: VecDeque<(String, Reached)>,
+}
+
+/// The file of who signs a certificate, and whether it is an API server's, which may have a name of its own.
+type Trust = (Option<String>, bool);
+
+type Reached = Arc<Result<(Client, Peer), PeerError>>;
+
+/// What came of a request.
+enum Taken {
+    Told(Vec<Told>),
+    /// What was answered in place of a document.
+    Refusal(Vec<u8>),
+}
 
 /// What is accepted: JSON of the newest form first, and text where there is none.
 fn accepted(document: Document) -> &'static str {
@@ -49,27 +72,21 @@ fn accepted(document: Document) -> &'static str {
     }
 }
 
-/// The bytes of a document, and when the process started where its answer tells.
+/// What a document tells, and when the process started where its answer says so.
 pub(super) struct Answer {
-    bytes: Vec<u8>,
+    told: Vec<Told>,
     pub(super) started: Option<Timestamp>,
 }
 
 impl Answer {
-    /// What they tell.
-    pub(super) fn tells(
-        &self,
-        kind: ComponentKind,
-        document: Document,
-    ) -> Result<Vec<Told>, Failure> {
-        let told = component::read(kind, document, &mut self.bytes.as_slice());
-        let told = told.map_err(|error| Failure {
-            state: error.state(),
-            detail: error.to_string(),
-        })?;
-        let is_told = told.iter().any(|told| matches!(told, Told::Started(_)));
+    /// All of it. A document that tells of its start itself is believed first.
+    pub(super) fn told(self) -> Vec<Told> {
+        let is_told = self
+            .told
+            .iter()
+            .any(|told| matches!(told, Told::Started(_)));
         let started = self.started.filter(|_| !is_told).map(Told::Started);
-        Ok(told.into_iter().chain(started).collect())
+        self.told.into_iter().chain(started).collect()
     }
 }
 
@@ -144,16 +161,21 @@ impl Live {
             Way::Address(url) => self.send_to_peer(component, url, &request).await,
             Way::Server | Way::NodeProxy => self.begin_again(&request).await,
         };
-        let enough = |bytes: &[u8]| enough(component.kind, document, bytes);
-        let answer = self.exchange(send, enough).await?;
-        answer.tells(component.kind, document)
+        let answer = self.exchange(send, component.kind, document, false).await?;
+        let told = answer.told().into_iter().map(|told| match told {
+            Told::Runs(gates) => Told::Runs(self.shared(gates)),
+            other => other,
+        });
+        Ok(told.collect())
     }
 
-    /// Sends until there is an answer, in time, and reads as much of it as is needed.
+    /// Sends until there is an answer, in time, and reads as much of it as is needed: nothing where only its head counts.
     pub(super) async fn exchange(
         &self,
         send: impl AsyncFn() -> Result<http::Response<Body>, Failure>,
-        enough: impl Fn(&[u8]) -> Option<usize>,
+        kind: ComponentKind,
+        document: Document,
+        is_short: bool,
     ) -> Result<Answer, Failure> {
         let patience = self.timeout().map_or(PATIENCE, |limit| limit.min(PATIENCE));
         let deadline = Instant::now() + patience;
@@ -161,19 +183,18 @@ impl Live {
         let exchange = async {
             loop {
                 let (parts, body) = send().await?.into_parts();
-                let bytes = read(body, &enough).await.map_err(|cause| Failure {
-                    state: State::Unreachable,
-                    detail: format!("the answer broke off: {cause}"),
-                })?;
                 tried += 1;
-                if parts.status.is_success() {
-                    let started = started(&parts.headers);
-                    return Ok(Answer { bytes, started });
-                }
+                let bytes = match take(parts.status, kind, document, is_short, body).await? {
+                    Taken::Told(told) => {
+                        let started = started(&parts.headers);
+                        return Ok(Answer { told, started });
+                    }
+                    Taken::Refusal(bytes) => bytes,
+                };
                 let pause = retry::pause(tried, parts.status, &parts.headers)
                     .filter(|pause| Instant::now() + *pause < deadline);
                 let Some(pause) = pause else {
-                    return Err(refusal(parts.status, &parts.headers, &bytes));
+                    return Err(refusal_of_component(parts.status, &parts.headers, &bytes));
                 };
                 tokio::time::sleep(pause).await;
             }
@@ -209,77 +230,106 @@ impl Live {
             .map_err(|error| peer.of_component(component.kind, &error))
     }
 
-    async fn peer_of(
-        &self,
-        kind: ComponentKind,
-        url: &str,
-    ) -> Arc<Result<(Client, Peer), PeerError>> {
+    async fn peer_of(&self, kind: ComponentKind, url: &str) -> Reached {
         let mut peers = self.peers().lock().await;
-        if let Some(known) = peers.get(url) {
+        if let Some((_, known)) = peers.clients.iter().find(|(known, _)| known == url) {
             return Arc::clone(known);
         }
-        let made = Arc::new(connect::peer(self.connection(), kind, self.trust(kind), url).await);
-        peers.insert(url.to_owned(), Arc::clone(&made));
+        let is_server = kind == ComponentKind::KubeApiserver;
+        let authority = (self.trust(kind).map(str::to_owned), is_server);
+        let known = peers.configurations.get(&authority).map(Arc::clone);
+        let configuration = if let Some(known) = known {
+            known
+        } else {
+            let made = connect::peers(self.connection(), kind, authority.0.as_deref()).await;
+            let made = Arc::new(made);
+            peers.configurations.insert(authority, Arc::clone(&made));
+            made
+        };
+        let made = match configuration.as_ref() {
+            Ok(configuration) => connect::peer(configuration, url),
+            Err(error) => Err(PeerError::Connection(error.to_string())),
+        };
+        let made = Arc::new(made);
+        if peers.clients.len() == CLIENTS {
+            peers.clients.pop_front();
+        }
+        peers.clients.push_back((url.to_owned(), Arc::clone(&made)));
         made
     }
 }
 
-/// Reads an answer, until it is done or enough was read; the rest of it is not waited for.
-async fn read(mut body: Body, enough: impl Fn(&[u8]) -> Option<usize>) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| error.to_string())?;
-        if let Ok(data) = frame.into_data() {
-            bytes.extend_from_slice(&data);
-        }
-        if let Some(end) = enough(&bytes) {
-            bytes.truncate(end);
-            break;
-        }
-        if bytes.len() > MAX_BYTES {
-            return Err(format!("it is larger than {} MiB", MAX_BYTES >> 20));
-        }
+/// Reads an answer. Of metrics no more is read than tells of gates, and nothing else is kept; the rest is not waited for.
+async fn take(
+    status: StatusCode,
+    kind: ComponentKind,
+    document: Document,
+    is_short: bool,
+    body: Body,
+) -> Result<Taken, Failure> {
+    if !status.is_success() {
+        let bytes = whole(body).await?;
+        return Ok(Taken::Refusal(bytes));
     }
+    if is_short {
+        return Ok(Taken::Told(Vec::new()));
+    }
+    let told = if document == Document::Metrics {
+        // Schedulers and controller managers tell their version at the end, the others elsewhere.
+        let is_of_gates = matches!(kind, ComponentKind::KubeApiserver | ComponentKind::Kubelet);
+        let mut scan = component::metrics::Scan::new(is_of_gates);
+        each_part(body, |part| {
+            scan.take(part);
+            scan.is_done()
+        })
+        .await?;
+        scan.finish()
+    } else {
+        component::read(kind, document, &mut whole(body).await?.as_slice())
+    };
+    told.map(Taken::Told).map_err(|error| Failure {
+        state: error.state(),
+        detail: error.to_string(),
+    })
+}
+
+async fn whole(body: Body) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    each_part(body, |part| {
+        bytes.extend_from_slice(part);
+        false
+    })
+    .await?;
     Ok(bytes)
 }
 
-/// Where a text of metrics has told all gates, and another family begins; null before that. Schedulers and controller managers
-/// tell their version at the end. What came along behind it is cut off, or the same answer would tell more at one time than
-/// at another.
-pub(super) fn enough(kind: ComponentKind, document: Document, bytes: &[u8]) -> Option<usize> {
-    let is_cut = matches!(kind, ComponentKind::KubeApiserver | ComponentKind::Kubelet);
-    if document != Document::Metrics || !is_cut {
-        return None;
+/// Takes an answer as it comes, until it is enough.
+async fn each_part(
+    mut body: Body,
+    mut take_until_enough: impl FnMut(&[u8]) -> bool,
+) -> Result<(), Failure> {
+    let broken = |cause: String| Failure {
+        state: State::Unreachable,
+        detail: format!("the answer broke off: {cause}"),
+    };
+    let mut taken = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| broken(error.to_string()))?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        taken += data.len();
+        if take_until_enough(&data) {
+            break;
+        }
+        if taken > MAX_BYTES {
+            return Err(broken(format!("it is larger than {} MiB", MAX_BYTES >> 20)));
+        }
     }
-    let last = memchr::memmem::rfind(bytes, b"\nkubernetes_feature_enabled{")?;
-    let next = memchr::memmem::find(bytes.get(last..)?, b"\n# ")?;
-    Some(last + next + 1)
+    Ok(())
 }
 
 fn started(headers: &HeaderMap) -> Option<Timestamp> {
     let seconds = headers.get(STARTED)?.to_str().ok()?.parse().ok()?;
     Timestamp::from_second(seconds).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// However much came along with the last gate.
-    #[test]
-    fn what_follows_the_gates_is_no_part_of_the_answer() {
-        let gates = "# TYPE kubernetes_feature_enabled gauge\nkubernetes_feature_enabled{name=\"A\",stage=\"\"} 1\n";
-        let of = |text: &str| {
-            let end = enough(
-                ComponentKind::KubeApiserver,
-                Document::Metrics,
-                text.as_bytes(),
-            );
-            end.map(|end| text.get(..end).unwrap_or_default().to_owned())
-        };
-        assert_eq!(of(gates), None);
-        for more in ["# HELP next", "# HELP next\nprocess_start_time_seconds 1\n"] {
-            assert_eq!(of(&format!("{gates}{more}")).as_deref(), Some(gates));
-        }
-    }
 }

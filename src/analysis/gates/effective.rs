@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::process::Process;
 use crate::answer::gate_skew::{Cause, GateValue, Known};
 use crate::catalogue::{Behaviour, Catalogue, META_GATES, Spec, Stage};
-use crate::model::component::{Document, Settings};
+use crate::model::component::{Document, GateTable, Settings};
 use crate::model::version::Minor;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ struct Key<'w> {
     binary: Option<Minor>,
     emulated: Option<Minor>,
     min_compatibility: Option<Minor>,
-    runs: Option<&'w BTreeMap<String, bool>>,
+    runs: Option<&'w GateTable>,
     asked: Option<Asked>,
 }
 
@@ -141,8 +141,7 @@ fn table(key: &Key<'_>) -> Table {
     names.extend(
         key.runs
             .into_iter()
-            .flatten()
-            .map(|(name, _)| name.as_str()),
+            .flat_map(|runs| runs.keys().map(String::as_str)),
     );
     let asked = key.asked.iter().flat_map(|asked| asked.gates.keys());
     names.extend(asked.map(String::as_str));

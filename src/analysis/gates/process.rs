@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::pool;
 use crate::model::component::{
-    ComponentKind, ComponentName, ComponentVersion, Document, Settings, Told,
+    ComponentKind, ComponentName, ComponentVersion, Document, GateTable, Settings, Told,
 };
 use crate::model::pod::{ComponentPod, Pod};
 use crate::model::version::{Minor, Release};
@@ -26,7 +26,7 @@ pub(super) struct Process<'w> {
     pub(super) min_compatibility: Option<Minor>,
     pub(super) started: Option<Timestamp>,
     /// Effective values, as it tells them itself.
-    pub(super) runs: Option<&'w BTreeMap<String, bool>>,
+    pub(super) runs: Option<&'w GateTable>,
     /// What it was told by its flags, as far as it runs.
     pub(super) flags: Option<&'w Settings>,
     /// What its configuration holds, flags and files together, as far as it runs.

@@ -29,6 +29,9 @@ const OF_COMPONENT: [Document; 3] = [Document::Flagz, Document::Metrics, Documen
 /// What is read of a kubelet that speaks for others.
 const OF_SAMPLE: [Document; 3] = OF_COMPONENT;
 
+/// Kubelets that tell whether others may be asked.
+const ASKED_FIRST: usize = 3;
+
 /// What is still to be read. Asked again after each round, it ends when nothing new is wanted.
 pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
     let mut wants = base(request);
@@ -136,59 +139,80 @@ fn of_kubelets(world: &World, request: &Request) -> Vec<Want> {
             way: way(world, &process.name.identity, request)?,
         })
     };
-    // One node tells whether it is allowed at all: thousands of refusals would help nobody.
-    let Some(first) = kubelets.iter().find_map(|it| want(it, Document::Configz)) else {
-        return Vec::new();
-    };
-    match world.state_of(&first) {
-        None => return vec![first],
-        Some(State::Denied) => return of_denied(&first, &kubelets, &want),
-        Some(_) => {}
+    // A few tell whether it is allowed at all: thousands of refusals would help nobody, and one may be that kubelet's own.
+    let first = kubelets
+        .iter()
+        .filter_map(|it| want(it, Document::Configz))
+        .take(ASKED_FIRST);
+    let first: Vec<Want> = first.collect();
+    let states = first.iter().map(|want| world.state_of(want));
+    let states: BTreeSet<Option<State>> = states.collect();
+    if states.contains(&None) || first.is_empty() {
+        return first;
+    }
+    if states == BTreeSet::from([Some(State::Denied)]) {
+        return of_denied(first, &kubelets, &want);
     }
     let sampled = sampled(&kubelets, request.sample);
     let mut wants: Vec<Want> = sampled
         .iter()
         .filter_map(|it| want(it, Document::Configz))
         .collect();
-    let is_read = |it: &Process<'_>| {
-        want(it, Document::Configz).is_some_and(|want| world.state_of(&want).is_some())
+    let state = |it: &Process<'_>, document: Document| world.state_of(&want(it, document)?);
+    if sampled
+        .iter()
+        .any(|it| state(it, Document::Configz).is_none())
+    {
+        return wants;
+    }
+    // Who could not be reached once is not waited for again.
+    let is_reached = |it: &&&Process<'_>| {
+        state(it, Document::Configz).is_some_and(|state| state != State::Unreachable)
     };
+    let reached: Vec<&Process<'_>> = sampled.iter().filter(is_reached).copied().collect();
+    let mut exact: Vec<&Process<'_>> = Vec::new();
     if request.exact {
-        let exact = sampled
-            .iter()
-            .flat_map(|it| OF_SAMPLE.map(|document| want(it, document)));
-        wants.extend(exact.flatten());
-    } else if sampled.iter().all(|it| is_read(it)) {
-        for group in groups(&sampled).into_values() {
+        exact = reached;
+    } else {
+        for group in groups(&reached).into_values() {
             let is_contradicted = group.iter().any(|it| contradicts(it));
-            let read = if is_contradicted { group.len() } else { 1 };
-            let exact = group
-                .iter()
-                .take(read)
-                .flat_map(|it| OF_SAMPLE.map(|document| want(it, document)));
-            wants.extend(exact.flatten());
+            // Where the first one does not tell, the next one does.
+            let is_silent = group
+                .first()
+                .and_then(|it| state(it, Document::Metrics))
+                .is_some_and(|state| state != State::Complete);
+            let read = match (is_contradicted, is_silent) {
+                (true, _) => group.len(),
+                (false, true) => 2,
+                (false, false) => 1,
+            };
+            exact.extend(group.into_iter().take(read));
         }
     }
+    let exact = exact
+        .into_iter()
+        .flat_map(|it| OF_SAMPLE.map(|document| want(it, document)));
+    wants.extend(exact.flatten());
     wants
 }
 
 /// Where the configuration is denied, metrics may be allowed: to a monitoring user, at the kubelet's own address.
 fn of_denied(
-    first: &Want,
+    first: Vec<Want>,
     kubelets: &[&Process<'_>],
     want: &impl Fn(&Process<'_>, Document) -> Option<Want>,
 ) -> Vec<Want> {
-    match first {
-        Want::Document {
-            way: Way::Address(_),
-            ..
-        } => kubelets
-            .iter()
-            .filter_map(|it| want(it, Document::Metrics))
-            .chain([first.clone()])
-            .collect(),
-        _ => vec![first.clone()],
+    let is_direct = |want: &Want| {
+        let Want::Document { way, .. } = want else {
+            return false;
+        };
+        matches!(way, Way::Address(_))
+    };
+    if !first.iter().any(is_direct) {
+        return first;
     }
+    let metrics = kubelets.iter().filter_map(|it| want(it, Document::Metrics));
+    metrics.chain(first).collect()
 }
 
 /// The first nodes of each pool and version, so many as are asked for.

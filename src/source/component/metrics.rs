@@ -1,10 +1,11 @@
 //! The feature gates in a component's `/metrics` text, its version and its start; every other family is passed over.
 //!
-//! Observed on 1.35.4, 1.36.3 and 1.37.2: one line a gate, `kubernetes_feature_enabled{name="X",stage="BETA"} 1`. It must not look
-//! at the rest of the text, which may be megabytes. The stage is no value: the same gate is BETA here and GA there.
+//! Observed on 1.35.4, 1.36.3 and 1.37.2: one line a gate, `kubernetes_feature_enabled{name="X",stage="BETA"} 1`. The text may be
+//! megabytes and comes in parts, so no line is kept but one that two parts share. It must not look at the rest of the text. The
+//! stage is no value: the same gate is BETA here and GA there.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 
 use jiff::Timestamp;
 
@@ -18,16 +19,17 @@ const BUILD: &[u8] = b"kubernetes_build_info{";
 const STARTED: &[u8] = b"process_start_time_seconds ";
 
 /// A longer line is no line of metrics; what it holds is passed over.
-const MAX_LINE: u64 = 64 << 10;
+const MAX_LINE: usize = 64 << 10;
 
 /// Enough of a text to say what else it is.
-const MAX_STRANGE: u64 = 4 << 10;
+const MAX_STRANGE: usize = 64 << 10;
+
+/// The first letters of a text of metrics that tell what it is.
+const STARTS: [&[u8]; 3] = [b"# HELP ", b"# TYPE ", GATES];
 
 /// Whether bytes begin as a text of metrics does.
 pub(crate) fn recognises(start: &[u8]) -> bool {
-    [&b"# HELP "[..], b"# TYPE ", GATES]
-        .iter()
-        .any(|word| start.starts_with(word))
+    STARTS.iter().any(|word| start.starts_with(word))
 }
 
 /// Reads the gates, and who they are of. Without the family there are none, which is a fault.
@@ -35,54 +37,163 @@ pub(crate) fn read(
     kind: ComponentKind,
     reader: &mut dyn BufRead,
 ) -> Result<Vec<Told>, DocumentError> {
-    let mut scan = Scan::default();
-    let mut line = Vec::new();
-    let mut is_first = true;
+    // A kubelet tells its version elsewhere, and what follows its gates is a quarter of the text.
+    let mut scan = Scan::new(kind == ComponentKind::Kubelet);
     loop {
-        line.clear();
-        let read = Read::take(&mut *reader, MAX_LINE).read_until(b'\n', &mut line)?;
-        if is_first && !recognises(&line) {
-            // A Status may be printed over many lines.
-            Read::take(&mut *reader, MAX_STRANGE).read_to_end(&mut line)?;
-            return Err(foreign(&String::from_utf8_lossy(&line), "text of metrics"));
+        let part = reader.fill_buf()?;
+        let length = part.len();
+        if length == 0 {
+            return scan.finish();
         }
-        is_first = false;
-        if read == 0 {
-            return scan.into_told();
+        scan.take(part);
+        reader.consume(length);
+        if scan.is_done() {
+            return scan.finish();
         }
-        // A kubelet tells its version elsewhere, and what follows its gates is a quarter of the text.
-        let is_past = !scan.gates.is_empty() && !line.starts_with(GATES);
-        if is_past && kind == ComponentKind::Kubelet {
-            return scan.into_told();
-        }
-        scan.take(&line);
     }
 }
 
-/// What was seen of a text.
+/// What was seen of a text. It is the same, whatever parts the text comes in.
 #[derive(Debug, Default)]
-struct Scan {
+pub(crate) struct Scan {
+    /// What the text is, once enough of it was seen.
+    form: Form,
+    /// The beginning of a line whose end has not come yet.
+    line: Vec<u8>,
+    /// The line is too long to be one of metrics.
+    is_too_long: bool,
+    /// Nothing but gates is asked for.
+    is_of_gates: bool,
+    /// Another family has begun after that of the gates.
+    is_past: bool,
     gates: BTreeMap<String, bool>,
     version: ComponentVersion,
     started: Option<Timestamp>,
 }
 
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Form {
+    #[default]
+    Unknown,
+    Metrics,
+    Foreign,
+}
+
 impl Scan {
-    fn take(&mut self, line: &[u8]) {
+    /// For gates alone it ends with their family.
+    pub(crate) fn new(is_of_gates: bool) -> Self {
+        Self {
+            is_of_gates,
+            ..Self::default()
+        }
+    }
+
+    /// Takes the next part of the text.
+    pub(crate) fn take(&mut self, mut part: &[u8]) {
+        if self.form == Form::Unknown {
+            part = self.begin(part);
+        }
+        match self.form {
+            Form::Unknown => {}
+            Form::Metrics => self.lines(part),
+            Form::Foreign => self.keep(part, MAX_STRANGE),
+        }
+    }
+
+    /// Whatever comes now changes nothing.
+    pub(crate) fn is_done(&self) -> bool {
+        (self.is_of_gates && self.is_past)
+            || (self.form == Form::Foreign && self.line.len() == MAX_STRANGE)
+    }
+
+    /// Finds out what the text is, and gives back what is left of the part.
+    fn begin<'p>(&mut self, part: &'p [u8]) -> &'p [u8] {
+        let due = STARTS.iter().map(|word| word.len()).max().unwrap_or(0);
+        let (start, rest) = part.split_at(part.len().min(due.saturating_sub(self.line.len())));
+        self.line.extend_from_slice(start);
+        if self.line.len() == due {
+            self.settle();
+        }
+        rest
+    }
+
+    /// Decides by what has come.
+    fn settle(&mut self) {
+        if !recognises(&self.line) {
+            self.form = Form::Foreign;
+            return;
+        }
+        self.form = Form::Metrics;
+        let start = std::mem::take(&mut self.line);
+        self.lines(&start);
+    }
+
+    /// Keeps a part, within bounds.
+    fn keep(&mut self, part: &[u8], most: usize) {
+        let room = most.saturating_sub(self.line.len()).min(part.len());
+        self.line.extend_from_slice(part.split_at(room).0);
+    }
+
+    fn lines(&mut self, mut part: &[u8]) {
+        if !self.line.is_empty() || self.is_too_long {
+            let Some(end) = memchr::memchr(b'\n', part) else {
+                self.hold(part);
+                return;
+            };
+            let (end, rest) = part.split_at(end + 1);
+            self.hold(end);
+            self.end();
+            part = rest;
+        }
+        while let Some(end) = memchr::memchr(b'\n', part) {
+            let (line, rest) = part.split_at(end + 1);
+            if line.len() <= MAX_LINE {
+                self.see(line);
+            }
+            part = rest;
+        }
+        self.hold(part);
+    }
+
+    /// Keeps what may be the beginning of a line.
+    fn hold(&mut self, part: &[u8]) {
+        self.is_too_long |= self.line.len() + part.len() > MAX_LINE;
+        if self.is_too_long {
+            self.line.clear();
+        } else {
+            self.line.extend_from_slice(part);
+        }
+    }
+
+    /// The line that was held is whole.
+    fn end(&mut self) {
+        let mut line = std::mem::take(&mut self.line);
+        if !self.is_too_long {
+            self.see(&line);
+        }
+        self.is_too_long = false;
+        line.clear();
+        self.line = line;
+    }
+
+    fn see(&mut self, line: &[u8]) {
         if let Some(rest) = line.strip_prefix(GATES) {
-            self.gates.extend(gate(rest));
+            if !self.is_done() {
+                self.gates.extend(gate(rest));
+            }
+            return;
+        }
+        match line.first() {
+            // A remark may stand anywhere (exposition format 0.0.4).
+            None | Some(b'\n' | b'\r') => return,
+            Some(b'#') if !recognises(line) => return,
+            _ => self.is_past |= !self.gates.is_empty(),
+        }
+        if self.is_done() {
             return;
         }
         if let Some(labels) = line.strip_prefix(VERSION).and_then(labels_of) {
-            // There may be others beside `kube` in an aggregated server.
-            if label(labels, "component").is_some_and(|component| component == "kube") {
-                let minor = |name| label(labels, name).as_deref().and_then(Minor::parse);
-                self.version.emulation = minor("emulation");
-                self.version.min_compatibility = minor("min_compat");
-                if let Some(binary) = label(labels, "binary") {
-                    self.version.git.get_or_insert(format!("v{binary}"));
-                }
-            }
+            self.is_of(labels);
         } else if let Some(labels) = line.strip_prefix(BUILD).and_then(labels_of) {
             self.version.git = label(labels, "git_version").or(self.version.git.take());
         } else if let Some(value) = line.strip_prefix(STARTED) {
@@ -90,13 +201,38 @@ impl Scan {
         }
     }
 
-    fn into_told(self) -> Result<Vec<Told>, DocumentError> {
+    /// There may be others beside `kube` in an aggregated server.
+    fn is_of(&mut self, labels: &str) {
+        if label(labels, "component").is_none_or(|component| component != "kube") {
+            return;
+        }
+        let minor = |name| label(labels, name).as_deref().and_then(Minor::parse);
+        self.version.emulation = minor("emulation");
+        self.version.min_compatibility = minor("min_compat");
+        if let Some(binary) = label(labels, "binary") {
+            self.version.git.get_or_insert(format!("v{binary}"));
+        }
+    }
+
+    /// What the text told.
+    pub(crate) fn finish(mut self) -> Result<Vec<Told>, DocumentError> {
+        if self.form == Form::Unknown {
+            self.settle();
+        }
+        if self.form == Form::Foreign {
+            return Err(foreign(
+                &String::from_utf8_lossy(&self.line),
+                "text of metrics",
+            ));
+        }
+        // The last line may have no end.
+        self.end();
         if self.gates.is_empty() {
             let fault = "it has no line of kubernetes_feature_enabled".to_owned();
             return Err(DocumentError::Foreign(fault));
         }
         let version = (self.version != ComponentVersion::default()).then_some(self.version);
-        Ok([Told::Runs(self.gates)]
+        Ok([Told::Runs(self.gates.into())]
             .into_iter()
             .chain(version.map(Told::Version))
             .chain(self.started.map(Told::Started))
@@ -167,7 +303,7 @@ mod tests {
 
     fn gates(pairs: &[(&str, bool)]) -> Told {
         let owned = pairs.iter().map(|(name, on)| ((*name).to_owned(), *on));
-        Told::Runs(owned.collect())
+        Told::Runs(owned.collect::<BTreeMap<_, _>>().into())
     }
 
     #[test]
@@ -210,7 +346,71 @@ mod tests {
         assert!(fault(status).contains("cannot get path"));
     }
 
+    #[test]
+    fn a_line_too_long_is_passed_over_and_its_middle_is_no_line() {
+        let long = "x".repeat(MAX_LINE) + &"kubernetes_feature_enabled{name=\"X\"} 1 ".repeat(9);
+        let text = format!(
+            "# HELP a b\n{long}\nkubernetes_feature_enabled{{name=\"A\"}} 1\n# {long}\nkubernetes_feature_enabled{{name=\"B\"}} 0"
+        );
+        let due = vec![gates(&[("A", true), ("B", false)])];
+        assert_eq!(of(ComponentKind::KubeScheduler, &text), Ok(due));
+        let mut scan = Scan::default();
+        for part in text.as_bytes().chunks(1_000) {
+            scan.take(part);
+            assert!(scan.line.len() <= MAX_LINE);
+        }
+        // A page without end is left as soon as it is known to be one.
+        let mut page = Scan::default();
+        let parts = std::iter::repeat_n([b'<'; 1_000], 1_000);
+        let taken = parts.take_while(|part| {
+            page.take(part);
+            !page.is_done()
+        });
+        assert!(taken.count() < 100);
+    }
+
+    #[test]
+    fn remarks_do_not_end_the_gates_and_another_family_does() {
+        let text = "# TYPE a b\nkubernetes_feature_enabled{name=\"A\"} 1\n\n# a remark\nkubernetes_feature_enabled{name=\"B\"} 1\n";
+        for other in ["# HELP b c\n", "b 1\n", "kubernetes_healthcheck{} 1\n"] {
+            let mut scan = Scan::new(true);
+            scan.take(text.as_bytes());
+            assert!(!scan.is_done());
+            scan.take(other.as_bytes());
+            assert!(scan.is_done(), "{other}");
+        }
+    }
+
+    /// Texts with all that means something, in any order.
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop::sample::select(vec![
+            "# HELP a b\n",
+            "# a remark\n",
+            "\n",
+            "kubernetes_feature_enabled{name=\"A\",stage=\"BETA\"} 1\n",
+            "kubernetes_feature_enabled{stage=\"\\n\\\"}\",name=\"B\"} 0\r\n",
+            "kubernetes_build_info{git_version=\"v1.37.2\"} 1\n",
+            "version_info{binary=\"1.37.2\",component=\"kube\",emulation=\"1.36\"} 1\n",
+            "process_start_time_seconds 1.7645184e+09\n",
+            "other{name=\"kubernetes_feature_enabled{\"} 1\n",
+            "<html>",
+            "kube",
+        ]);
+        prop::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat().into_bytes())
+    }
+
     proptest! {
+        #[test]
+        fn it_is_the_same_whatever_parts_it_comes_in(text in text(), length in 1_usize..90, is_of_gates: bool) {
+            let of = |parts: &mut dyn Iterator<Item = &[u8]>| {
+                let mut scan = Scan::new(is_of_gates);
+                parts.for_each(|part| scan.take(part));
+                (scan.is_done(), scan.finish().map_err(|error| error.to_string()))
+            };
+            let whole = of(&mut std::iter::once(text.as_slice()));
+            prop_assert_eq!(of(&mut text.chunks(length)), whole);
+        }
+
         #[test]
         fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let mut text = GATES.to_vec();
