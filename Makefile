@@ -2,7 +2,7 @@
 
 MINORS := $(notdir $(wildcard testkit/go/*))
 
-.PHONY: demo test tools lint deny control-planes record generate bench bench-audit fuzz playground playground-check
+.PHONY: demo test tools lint deny control-planes record generate bench bench-audit bench-features fuzz playground playground-check
 
 # The main job on sample files. Needs only Rust.
 demo:
@@ -47,6 +47,10 @@ bench: control-planes
 # Measures the reader of audit logs on a log of KUBE_PLACEMENT_AUDIT_MIB (256); writes its section of docs/benchmarks.md.
 bench-audit:
 	cargo bench --locked --bench audit
+
+# Measures `features skew` on KUBE_PLACEMENT_NODES (5000) nodes behind a real API server; writes its section of docs/benchmarks.md.
+bench-features: control-planes
+	cargo bench --locked --bench features
 
 # Each fuzz target for FUZZ_SECONDS. Needs cargo-fuzz and a C++ compiler; the stable compiler is told to take its options.
 FUZZ_SECONDS ?= 30
