@@ -2,7 +2,7 @@
 
 MINORS := $(notdir $(wildcard testkit/go/*))
 
-.PHONY: demo test tools lint deny control-planes record generate bench bench-offline fuzz playground playground-check
+.PHONY: demo test tools lint deny control-planes record generate bench bench-offline fuzz playground playground-check bench-features
 
 # The main job on sample files. Needs only Rust.
 demo:
@@ -48,6 +48,10 @@ bench: control-planes
 # KUBE_PLACEMENT_GATHER_MIB (2048); writes their sections of docs/benchmarks.md.
 bench-offline:
 	cargo bench --locked --bench offline
+
+# Measures `features skew` on KUBE_PLACEMENT_NODES (5000) nodes behind a real API server; writes its section of docs/benchmarks.md.
+bench-features: control-planes
+	cargo bench --locked --bench features
 
 # Each fuzz target for FUZZ_SECONDS. Needs cargo-fuzz and a C++ compiler; the stable compiler is told to take its options.
 FUZZ_SECONDS ?= 30

@@ -21,7 +21,7 @@ const SECRET: &str = "hunter2-token";
 const NOT_FOUND: &str = "Error from server (NotFound): pods \"web\" not found\n";
 
 /// Writes a shell script that can be run.
-fn script(folder: &Path, text: &str) {
+pub(super) fn script(folder: &Path, text: &str) {
     let path = folder.join("plugin");
     fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("the folder takes a file");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
@@ -34,7 +34,7 @@ fn answer(version: &str, status: &str) -> String {
     )
 }
 
-fn exec(version: &str, more: &str) -> String {
+pub(super) fn exec(version: &str, more: &str) -> String {
     format!("exec: {{apiVersion: client.authentication.k8s.io/{version}, command: ./plugin{more}}}")
 }
 

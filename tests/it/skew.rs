@@ -6,12 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use testkit::Authority;
 use testkit::fake_server::{Answer, FakeServer, Reply, Routes};
 
+use super::connections::{kubeconfig, secure};
+use super::credentials::{exec, script};
 use super::plugin::{Run, command, root};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_kubectl-features");
@@ -66,7 +70,10 @@ fn cluster(nodes: &[&str], answer: impl Fn(&str, &str) -> Answer) -> Routes {
 /// Compares the kubelets.
 fn skew(server: &FakeServer, more: &[&str]) -> (Run, Value) {
     let folder = tempfile::tempdir().expect("a folder");
-    let kubeconfig = server.kubeconfig(folder.path());
+    skew_by(&server.kubeconfig(folder.path()), more)
+}
+
+fn skew_by(kubeconfig: &Path, more: &[&str]) -> (Run, Value) {
     let kubeconfig = kubeconfig.to_str().expect("the path is UTF-8");
     let always = [
         "skew",
@@ -77,6 +84,7 @@ fn skew(server: &FakeServer, more: &[&str]) -> (Run, Value) {
         "--kubeconfig",
     ];
     let output = command(BINARY, &[&always[..], &[kubeconfig], more].concat())
+        .env("PATH", "/usr/bin:/bin")
         .stdin(Stdio::null())
         .output()
         .expect("the binary was built by this test run");
@@ -363,4 +371,69 @@ fn what_is_strange_and_readable_is_read() {
             .any(|it| it["component"] == "kubelet/separator" && it["gate"] == "ContextualLogging"),
         "{answer:#}"
     );
+}
+
+#[test]
+fn credentials_are_got_once_for_all_kubelets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let authority = Authority::new("kubelets").expect("an authority");
+    let authority_file = folder.path().join("kubelets.crt");
+    std::fs::write(&authority_file, authority.certificate()).expect("a file");
+    let identity = authority
+        .server("kubelet", &["127.0.0.1"])
+        .expect("a certificate");
+    let kubelets: Vec<FakeServer> = (0..4)
+        .map(|_| {
+            let routes = DOCUMENTS
+                .into_iter()
+                .fold(Routes::new(), |routes, document| {
+                    routes.get(&format!("/{document}"), healthy(document))
+                });
+            FakeServer::start_tls(routes, &identity)
+        })
+        .collect();
+    let items = kubelets.iter().zip(1..).map(|(kubelet, n)| {
+        json!({
+            "metadata": {"name": format!("n{n}"), "uid": format!("n{n}")},
+            "status": {
+                "nodeInfo": {"kubeletVersion": "v1.37.2"},
+                "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+                "daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet.address().port()}},
+            },
+        })
+    });
+    let items: Vec<Value> = items.collect();
+    let list = json!({"kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": items});
+    let (server, cluster) = secure(folder.path());
+    server.set("GET", "/api/v1/nodes", Answer::json(&list));
+    let runs = folder.path().join("runs");
+    script(
+        folder.path(),
+        &format!(
+            "echo >> {}\necho '{{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":{{\"token\":\"a\"}}}}'",
+            runs.display()
+        ),
+    );
+    let user = exec("v1", ", interactiveMode: Never");
+    let config = kubeconfig(folder.path(), &cluster, &user);
+    let authority_file = authority_file.to_str().expect("the path is UTF-8");
+    let more = [
+        "--exact",
+        "--direct-kubelets",
+        "--kubelet-ca",
+        authority_file,
+    ];
+    let (run, answer) = skew_by(&config, &more);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{answer:#}");
+    assert!(known(&answer).values().all(|known| *known == "Observed"));
+    for kubelet in &kubelets {
+        let requests = kubelet.requests();
+        assert_eq!(requests.len(), DOCUMENTS.len());
+        for request in requests {
+            assert_eq!(request.header("authorization"), Some("Bearer a"));
+        }
+    }
+    // Once for the API server, once for the kubelets, which are trusted otherwise.
+    let runs = std::fs::read_to_string(runs).expect("it ran");
+    assert_eq!(runs.lines().count(), 2);
 }

@@ -9,7 +9,7 @@ mod wire;
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -197,12 +197,15 @@ pub struct FakeServer {
 }
 
 impl FakeServer {
+    /// A free port of 127.0.0.1.
+    const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
     /// Listens on a free port of 127.0.0.1.
     ///
     /// # Panics
     /// If there is no loopback interface, or no thread to be had.
     pub fn start(routes: Routes) -> Self {
-        Self::start_with(routes, None)
+        Self::start_with(routes, None, Self::ANYWHERE)
     }
 
     /// The same over TLS.
@@ -210,12 +213,19 @@ impl FakeServer {
     /// # Panics
     /// As [`FakeServer::start`], and if the identity is none.
     pub fn start_tls(routes: Routes, identity: &Identity) -> Self {
-        Self::start_with(routes, Some(certificates::serving(identity)))
+        Self::start_tls_at(Self::ANYWHERE, routes, identity)
     }
 
-    fn start_with(routes: Routes, tls: Option<Arc<ServerConfig>>) -> Self {
-        let listener =
-            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
+    /// The same at an address, in the place of a component that has ended, say.
+    ///
+    /// # Panics
+    /// As [`FakeServer::start_tls`], and if the address is taken.
+    pub fn start_tls_at(address: SocketAddr, routes: Routes, identity: &Identity) -> Self {
+        Self::start_with(routes, Some(certificates::serving(identity)), address)
+    }
+
+    fn start_with(routes: Routes, tls: Option<Arc<ServerConfig>>, address: SocketAddr) -> Self {
+        let listener = TcpListener::bind(address).expect("the address is free");
         let address = listener
             .local_addr()
             .expect("a bound listener has an address");
