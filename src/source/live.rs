@@ -237,14 +237,7 @@ impl Live {
 
     /// Reads all pages. What was read before a page failed is kept, and the state says so.
     async fn read_all(&self, want: &Want, path: &str) -> Reply {
-        let mut reply = Reply {
-            want: want.clone(),
-            facts: Vec::new(),
-            state: State::Complete,
-            detail: None,
-            clock: None,
-            kept: Vec::new(),
-        };
+        let mut reply = Reply::new(want);
         let source = self.source().name;
         let mut token = String::new();
         for _ in 0..MAX_PAGES {

@@ -44,6 +44,18 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    /// Complete, and nothing yet: what an answer begins with.
+    fn new(want: &Want) -> Self {
+        Self {
+            want: want.clone(),
+            facts: Vec::new(),
+            state: State::Complete,
+            detail: None,
+            clock: None,
+            kept: Vec::new(),
+        }
+    }
+
     pub(crate) fn coverage(&self, source: &str) -> Coverage {
         Coverage {
             source: source.to_owned(),

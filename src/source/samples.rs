@@ -42,14 +42,7 @@ type Seen = BTreeMap<Mark, Vec<(Document, Told)>>;
 impl Live {
     /// Connects again and again, and reads each replica that was not read before.
     pub(super) async fn sampled(&self, want: &Want, expected: Option<usize>) -> Reply {
-        let mut reply = Reply {
-            want: want.clone(),
-            facts: Vec::new(),
-            state: State::Complete,
-            detail: None,
-            clock: None,
-            kept: Vec::new(),
-        };
+        let mut reply = Reply::new(want);
         let fresh = match Fresh::of(self.connection()).await {
             Ok(fresh) => fresh,
             Err(error) => {

@@ -108,14 +108,7 @@ impl Live {
         document: Document,
         way: &Way,
     ) -> Reply {
-        let mut reply = Reply {
-            want: want.clone(),
-            facts: Vec::new(),
-            state: State::Complete,
-            detail: None,
-            clock: None,
-            kept: Vec::new(),
-        };
+        let mut reply = Reply::new(want);
         match self.told(component, document, way).await {
             Ok(told) => {
                 let statements: Vec<Statement> = told

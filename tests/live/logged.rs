@@ -35,6 +35,8 @@ pub(crate) const BESIDE_FILES: &[Row] = &[
         None,
         "Inferred",
     ),
+    ("gang-preemption", "bound", "Honoured", None, "Inferred"),
+    ("gang-waits", "bound", "Honoured", None, "Inferred"),
     (
         "hint-to-absent-node",
         "bound",

@@ -10,9 +10,8 @@ use std::io::{BufRead, Read};
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::flagz::minor_of_flag;
-use super::{DocumentError, foreign, settings, whole};
-use crate::model::component::{ComponentKind, ComponentVersion, Told};
+use super::{DocumentError, flagz, foreign, settings, whole};
+use crate::model::component::{ComponentKind, Told};
 
 /// How klog writes a flag at start (`component-base/cli/flag/flags.go`, `PrintFlags`), from verbosity 1 on.
 const LOGGED: &str = "FLAG: ";
@@ -150,20 +149,9 @@ fn logged(text: &str) -> Vec<String> {
 pub(crate) fn told(kind: ComponentKind, words: &[String]) -> Vec<Told> {
     let gates = values(words, "feature-gates");
     let mut told = vec![Told::Set(settings::of_flags(kind, gates))];
-    let minor = |name: &str| {
-        values(words, name)
-            .into_iter()
-            .next_back()
-            .and_then(minor_of_flag)
-    };
-    let version = ComponentVersion {
-        git: None,
-        emulation: minor("emulated-version"),
-        min_compatibility: minor("min-compatibility-version"),
-    };
-    if version != ComponentVersion::default() {
-        told.push(Told::Version(version));
-    }
+    told.extend(flagz::versions(|name| {
+        values(words, name).into_iter().next_back()
+    }));
     told
 }
 

@@ -45,20 +45,23 @@ fn told<'f>(kind: ComponentKind, flag: impl Fn(&str) -> Option<&'f str>) -> Vec<
     if let Some(gates) = flag("feature-gates") {
         told.push(Told::Set(settings::of_flags(kind, [gates])));
     }
+    told.extend(versions(|name| flag(name)));
+    told
+}
+
+/// What flags tell of emulation; null where they do not.
+pub(super) fn versions<'f>(flag: impl Fn(&str) -> Option<&'f str>) -> Option<Told> {
     let minor = |name: &str| flag(name).and_then(minor_of_flag);
     let version = ComponentVersion {
         git: None,
         emulation: minor("emulated-version"),
         min_compatibility: minor("min-compatibility-version"),
     };
-    if version != ComponentVersion::default() {
-        told.push(Told::Version(version));
-    }
-    told
+    (version != ComponentVersion::default()).then_some(Told::Version(version))
 }
 
 /// The version of `kube` in a flag: `1.36`, `kube=1.36`, and in flagz `[kube=1.36]`.
-pub(super) fn minor_of_flag(value: &str) -> Option<Minor> {
+fn minor_of_flag(value: &str) -> Option<Minor> {
     let value = value.trim_start_matches('[').trim_end_matches(']');
     let of_kube = |part: &str| {
         let (component, version) = part.split_once('=').unwrap_or(("kube", part));

@@ -31,7 +31,7 @@ pub(crate) struct Place {
 pub(crate) enum PlaceError {
     #[error(transparent)]
     Component(#[from] NoComponent),
-    #[error("a {0} does not say whose it is; name the component: {0}@kubelet/NODE:PATH")]
+    #[error("bytes of {0} do not say whose they are; name the component: {0}@kubelet/NODE:PATH")]
     Nobody(&'static str),
 }
 
