@@ -117,7 +117,22 @@ pub(crate) enum GateValue {
     Unknown,
 }
 
+impl From<bool> for GateValue {
+    fn from(on: bool) -> Self {
+        if on { Self::True } else { Self::False }
+    }
+}
+
 impl GateValue {
+    /// Null where it is neither on nor off.
+    pub(crate) fn is_on(self) -> Option<bool> {
+        match self {
+            Self::True => Some(true),
+            Self::False => Some(false),
+            Self::NotInVersion | Self::Unknown => None,
+        }
+    }
+
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::True => "on",
@@ -261,7 +276,7 @@ fn short(fingerprint: Option<&str>) -> Text {
 }
 
 /// Some names, and how many more there are.
-fn some(names: &[String]) -> String {
+pub(crate) fn some(names: &[String]) -> String {
     let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>();
     match names.len().saturating_sub(NAMED) {
         0 => shown.join(", "),

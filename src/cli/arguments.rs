@@ -125,18 +125,17 @@ impl ConnectionArgs {
 
     /// Makes the client of the chosen context; sends nothing.
     pub(super) async fn connect(&self, env: &Env) -> Result<Live, Error> {
-        let connection = self.connection(env, self.context.last().cloned());
-        Live::connect(&connection)
-            .await
-            .map_err(|error| connect_error(&error))
+        self.connect_by(self.context.last().cloned(), env).await
     }
 
     /// The same of another context.
     pub(super) async fn connect_to(&self, context: &str, env: &Env) -> Result<Live, Error> {
-        let connection = self.connection(env, Some(context.to_owned()));
-        Live::connect(&connection)
-            .await
-            .map_err(|error| connect_error(&error))
+        self.connect_by(Some(context.to_owned()), env).await
+    }
+
+    async fn connect_by(&self, context: Option<String>, env: &Env) -> Result<Live, Error> {
+        let connected = Live::connect(&self.connection(env, context)).await;
+        connected.map_err(|error| connect_error(&error))
     }
 
     /// Names of all contexts, sorted.

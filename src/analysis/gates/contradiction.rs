@@ -3,10 +3,7 @@
 use super::difference::Member;
 use super::effective::Table;
 use super::process::Process;
-use crate::answer::gate_skew::{Contradiction, GateValue};
-
-/// Names that a sentence has before it only counts.
-const NAMED: usize = 3;
+use crate::answer::gate_skew::{Contradiction, GateValue, some};
 
 /// Of all processes; those of a kind that contradict the same setting alike are one.
 pub(super) fn of(members: &[Member<'_, '_>]) -> Vec<Contradiction> {
@@ -47,30 +44,15 @@ pub(super) fn of(members: &[Member<'_, '_>]) -> Vec<Contradiction> {
         .collect()
 }
 
-fn some(names: &[String]) -> String {
-    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>();
-    match names.len().saturating_sub(NAMED) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
 fn of_one(process: &Process<'_>, table: &Table) -> Vec<Contradiction> {
     let mut found = Vec::new();
-    let value = |on: bool| {
-        if on {
-            GateValue::True
-        } else {
-            GateValue::False
-        }
-    };
     let mut compare = |gate: &str, observed: bool, configured: bool, detail: &str| {
         if observed != configured {
             found.push(Contradiction {
                 component: process.name.to_string(),
                 gate: gate.to_owned(),
-                observed: value(observed),
-                configured: value(configured),
+                observed: observed.into(),
+                configured: configured.into(),
                 detail: detail.to_owned(),
             });
         }
@@ -82,11 +64,7 @@ fn of_one(process: &Process<'_>, table: &Table) -> Vec<Contradiction> {
             .gates
             .get(gate)
             .filter(|_| is_told || process.runs.is_some());
-        match effective?.value {
-            GateValue::True => Some(true),
-            GateValue::False => Some(false),
-            GateValue::NotInVersion | GateValue::Unknown => None,
-        }
+        effective?.value.is_on()
     };
     for (document, settings) in &process.stored {
         for (gate, configured) in &settings.gates {
@@ -127,7 +105,7 @@ fn of_one(process: &Process<'_>, table: &Table) -> Vec<Contradiction> {
             found.push(Contradiction {
                 component: process.name.to_string(),
                 gate: gate.clone(),
-                observed: value(*on),
+                observed: (*on).into(),
                 configured: GateValue::Unknown,
                 detail: format!(
                     "it runs with it, and its {} does not set it any more: the next start takes it away",

@@ -94,10 +94,8 @@ fn changes(name: &str, kind: ComponentKind, sides: &[Vec<Member<'_, '_>>]) -> bo
 /// What a process does in the place of a gate: on, off, or nobody knows.
 fn does(name: &str, table: &Table) -> Option<bool> {
     match table.gates.get(name).map(|effective| effective.value) {
-        Some(GateValue::True) => Some(true),
-        Some(GateValue::False) => Some(false),
-        Some(GateValue::Unknown) => None,
         Some(GateValue::NotInVersion) | None => instead(name, table.behaviour?),
+        Some(value) => value.is_on(),
     }
 }
 

@@ -127,11 +127,12 @@ fn table(key: &Key<'_>) -> Table {
     let behaviour = key
         .binary
         .filter(|binary| catalogue.gates(*binary).is_some())
-        .map(|binary| Behaviour {
-            min_compatibility: key.min_compatibility.unwrap_or_else(|| {
-                Behaviour::emulating(binary, key.emulated.unwrap_or(binary)).min_compatibility
-            }),
-            ..Behaviour::emulating(binary, key.emulated.unwrap_or(binary))
+        .map(|binary| {
+            let usual = Behaviour::emulating(binary, key.emulated.unwrap_or(binary));
+            Behaviour {
+                min_compatibility: key.min_compatibility.unwrap_or(usual.min_compatibility),
+                ..usual
+            }
         });
     let mut names: Vec<&str> = Vec::new();
     if let Some(behaviour) = behaviour {
@@ -173,13 +174,6 @@ fn effective(key: &Key<'_>, behaviour: Option<Behaviour>, name: &str) -> Effecti
     let asked = key.asked.as_ref();
     let set = asked.and_then(|asked| asked.gates.get(name)).copied();
     let meta = spec.and_then(|spec| meta(asked?, spec));
-    let of = |value: bool| {
-        if value {
-            GateValue::True
-        } else {
-            GateValue::False
-        }
-    };
     if let Some(runs) = key.runs {
         let Some(value) = runs.get(name).copied() else {
             return Effective {
@@ -194,7 +188,7 @@ fn effective(key: &Key<'_>, behaviour: Option<Behaviour>, name: &str) -> Effecti
             _ => by_version(behaviour, name, spec, value),
         };
         return Effective {
-            value: of(value),
+            value: value.into(),
             cause,
             known: Known::Observed,
         };
@@ -208,19 +202,19 @@ fn effective(key: &Key<'_>, behaviour: Option<Behaviour>, name: &str) -> Effecti
         (None, ..) => unknown,
         (Some(asked), ..) if asked.is_refused => unknown,
         (_, Some((value, setter)), _) => Effective {
-            value: of(value),
+            value: value.into(),
             cause: setter.cause(),
             known: Known::Configured,
         },
         (Some(asked), None, _) if !asked.is_whole => unknown,
         (_, None, Some(spec)) => match meta {
             Some((value, cause)) => Effective {
-                value: of(value),
+                value: value.into(),
                 cause,
                 known: Known::Configured,
             },
             None => Effective {
-                value: of(spec.default),
+                value: spec.default.into(),
                 cause: by_version(behaviour, name, Some(spec), spec.default),
                 known: Known::Derived,
             },

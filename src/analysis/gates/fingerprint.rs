@@ -70,11 +70,7 @@ pub(super) fn of(kind: ComponentKind, table: &Table) -> Fingerprints {
 fn digest(table: &Table, names: &[&str]) -> Option<String> {
     let mut digest = Sha256::new();
     for name in names {
-        let value = match table.gates.get(*name)?.value {
-            GateValue::True => true,
-            GateValue::False => false,
-            GateValue::NotInVersion | GateValue::Unknown => return None,
-        };
+        let value = table.gates.get(*name)?.value.is_on()?;
         digest.update(format!("{name}={value}\n"));
     }
     let bytes = digest.finalize();

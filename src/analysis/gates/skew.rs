@@ -57,7 +57,7 @@ impl Request {
             .pool
             .as_ref()
             .is_some_and(|pool| self.pools.contains(pool));
-        any(!self.kinds.is_empty(), self.kinds.contains(&name.kind))
+        self.wants_kind(name.kind)
             && any(!self.pools.is_empty(), !is_node || of_pool)
             && any(
                 !self.nodes.is_empty(),
@@ -98,17 +98,14 @@ pub(crate) fn skew(sides: &[Side<'_>], request: &Request, generated_at: Timestam
         })
         .collect();
     let mut fingerprints = BTreeMap::new();
-    let mut rows: Vec<(ComponentRow, Known)> = Vec::new();
+    let mut rows: Vec<ComponentRow> = Vec::new();
     for (side, members) in sides.iter().zip(&members) {
         for (process, table) in members {
             let key = (process.name.kind, std::ptr::from_ref(*table));
             let fingerprints: &Fingerprints = fingerprints
                 .entry(key)
                 .or_insert_with(|| fingerprint::of(process.name.kind, table));
-            rows.push((
-                row(process, table.known, fingerprints, side.now),
-                table.known,
-            ));
+            rows.push(row(process, table.known, fingerprints, side.now));
         }
     }
     let mut differences = match members.as_slice() {
@@ -140,7 +137,7 @@ pub(crate) fn skew(sides: &[Side<'_>], request: &Request, generated_at: Timestam
         .flat_map(|side| version_skew::of(&side.processes));
     GateSkew {
         groups: groups(&rows),
-        components: rows.into_iter().map(|(row, _)| row).collect(),
+        components: rows,
         differences,
         contradictions: contradictions.collect(),
         version_skew: version_skew.collect(),
@@ -185,7 +182,7 @@ fn judge<'w>(side: &Side<'w>, request: &Request) -> Judged<'w> {
     let listed = world.state_of(&Want::Nodes);
     let is_listed = listed.is_none_or(|state| state == State::Complete);
     let left_out = left_out(&processes, request);
-    coverage.extend(left_out.len().checked_sub(1).map(|_| Coverage {
+    coverage.extend((!left_out.is_empty()).then(|| Coverage {
         source: String::new(),
         subject: format!("{} kubelets", left_out.len()),
         state: State::Partial,
@@ -296,39 +293,28 @@ fn row(
 }
 
 /// Processes that are alike in kind, version, pool and relevant gates; the smallest last, where the odd one out is.
-fn groups(rows: &[(ComponentRow, Known)]) -> Vec<Group> {
-    let mut groups: BTreeMap<_, Vec<String>> = BTreeMap::new();
-    for (row, _) in rows {
-        let key = (
-            row.kind,
-            row.version.clone(),
-            row.pool.clone(),
-            row.fingerprint_relevant.clone(),
-        );
-        groups.entry(key).or_default().push(row.name.clone());
+fn groups(rows: &[ComponentRow]) -> Vec<Group> {
+    let mut groups: BTreeMap<_, Vec<&ComponentRow>> = BTreeMap::new();
+    for row in rows {
+        let key = (row.kind, &row.version, &row.pool, &row.fingerprint_relevant);
+        groups.entry(key).or_default().push(row);
     }
-    let known: BTreeMap<&str, Known> = rows
-        .iter()
-        .map(|(row, known)| (row.name.as_str(), *known))
-        .collect();
     let mut groups: Vec<Group> = groups
         .into_iter()
-        .map(
-            |((kind, version, pool, fingerprint_relevant), members)| Group {
-                kind,
-                version,
-                pool,
-                fingerprint_relevant,
-                count: members.len(),
-                // One that was read exactly speaks for those that the same value was derived for.
-                known: members
-                    .iter()
-                    .filter_map(|name| known.get(name.as_str()).copied())
-                    .min()
-                    .unwrap_or(Known::Unknown),
-                members,
-            },
-        )
+        .map(|((kind, version, pool, fingerprint), members)| Group {
+            kind,
+            version: version.clone(),
+            pool: pool.clone(),
+            fingerprint_relevant: fingerprint.clone(),
+            count: members.len(),
+            // One that was read exactly speaks for those that the same value was derived for.
+            known: members
+                .iter()
+                .map(|row| row.known)
+                .min()
+                .unwrap_or(Known::Unknown),
+            members: members.iter().map(|row| row.name.clone()).collect(),
+        })
         .collect();
     groups.sort_by(|one, other| {
         (one.kind, std::cmp::Reverse(one.count), &one.members).cmp(&(

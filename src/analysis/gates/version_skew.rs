@@ -6,15 +6,12 @@
 use std::collections::BTreeMap;
 
 use super::process::Process;
-use crate::answer::gate_skew::{Severity, VersionSkew};
+use crate::answer::gate_skew::{Severity, VersionSkew, some};
 use crate::model::component::ComponentKind;
 use crate::model::version::Minor;
 
 /// Minors that a kubelet may be behind: one older than 1.25 may be two.
 const KUBELET: u32 = 3;
-
-/// Names that a sentence has before it only counts.
-const NAMED: usize = 3;
 
 pub(super) fn of(processes: &[Process<'_>]) -> Vec<VersionSkew> {
     let mut found = Vec::new();
@@ -90,7 +87,7 @@ fn of_component(
     let newer = newer.into_iter().map(|(minor, names)| VersionSkew {
         severity: Severity::Error,
         rule: "not-newer-than-kube-apiserver",
-        subject: subject(&names),
+        subject: some(&names),
         detail: format!(
             "{word} {minor} is newer than an API server, {oldest}; move the API servers first"
         ),
@@ -98,7 +95,7 @@ fn of_component(
     let older = older.into_iter().map(|(minor, names)| VersionSkew {
         severity: Severity::Error,
         rule: "not-too-old-for-kube-apiserver",
-        subject: subject(&names),
+        subject: some(&names),
         detail: format!(
             "{word} {minor} is {} minors older than an API server, {newest}; {behind} are supported",
             newest.0 - minor.0
@@ -127,12 +124,4 @@ fn proxies(processes: &[Process<'_>]) -> Vec<VersionSkew> {
             })
         })
         .collect()
-}
-
-fn subject(names: &[String]) -> String {
-    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>();
-    match names.len().saturating_sub(NAMED) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
 }
