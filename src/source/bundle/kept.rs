@@ -172,6 +172,18 @@ const NODE: Keep = Fields(&[
             ("resourceVersion", Word),
             ("creationTimestamp", Word),
             ("labels", Keys(&Text)),
+            (
+                "managedFields",
+                Each(&Fields(&[
+                    ("manager", Text),
+                    ("subresource", Word),
+                    ("time", Word),
+                    (
+                        "fieldsV1",
+                        Fields(&[("f:status", Fields(&[("f:declaredFeatures", There)]))]),
+                    ),
+                ])),
+            ),
         ]),
     ),
     (
@@ -197,7 +209,11 @@ const NODE: Keep = Fields(&[
                 ])),
             ),
             ("allocatable", Keys(&Word)),
-            ("nodeInfo", Fields(&[("kubeletVersion", Word)])),
+            (
+                "nodeInfo",
+                Fields(&[("kubeletVersion", Word), ("containerRuntimeVersion", Word)]),
+            ),
+            ("declaredFeatures", Each(&Text)),
         ]),
     ),
 ]);
@@ -301,7 +317,8 @@ const LEASE: Keep = Fields(&[
     (
         "metadata",
         Fields(&[
-            ("name", Word),
+            ("name", Text),
+            ("namespace", Word),
             (
                 "labels",
                 Fields(&[
@@ -580,10 +597,10 @@ mod tests {
 
     fn without_endpoint(content: Content) -> Content {
         match content {
-            Content::Node(node) => Content::Node(Node {
+            Content::Node(node) => Content::Node(Box::new(Node {
                 kubelet_endpoint: None,
-                ..node
-            }),
+                ..*node
+            })),
             other => other,
         }
     }
