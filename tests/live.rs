@@ -16,6 +16,8 @@ mod both;
 mod clusters;
 #[path = "live/collected.rs"]
 mod collected;
+#[path = "live/conformance.rs"]
+mod conformance;
 #[path = "live/connections.rs"]
 mod connections;
 #[path = "live/credentials.rs"]
@@ -139,6 +141,15 @@ fn main() -> ExitCode {
         let (clusters, before, newest) = (Arc::clone(&clusters), before.clone(), newest.clone());
         let run = move || emulated::works(&clusters, &newest, &before);
         add(name, Box::new(run));
+    }
+    // Before 1.36 schedulers do not mind declared features unless a gate is turned on.
+    for minor in testkit::minors().into_iter().skip(1) {
+        let name = format!("{minor}::{}", conformance::NAME);
+        let clusters = Arc::clone(&clusters);
+        add(
+            name,
+            Box::new(move || conformance::works(&clusters, &minor)),
+        );
     }
     if let Some(newest) = testkit::minors().pop() {
         let name = format!("{newest}::{}", replicas::NAME);

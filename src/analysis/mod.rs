@@ -5,6 +5,7 @@
 pub(crate) mod access;
 mod account;
 mod attempts;
+pub(crate) mod conformance;
 mod deadline;
 pub(crate) mod explain;
 pub(crate) mod gates;

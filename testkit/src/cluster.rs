@@ -22,7 +22,7 @@ use crate::access;
 use crate::binaries::{Binaries, BuildError};
 use crate::certificates::Identity;
 use crate::client::{CEILING, Client, ClientError};
-use crate::component::{self, Minors, Plan};
+use crate::component::{self, Configured, Minors, Plan};
 use crate::keys;
 use crate::supervisor::{Program, STATE, Signal, Supervisor, SupervisorError};
 
@@ -455,22 +455,32 @@ impl Cluster {
 
     /// Starts one more scheduler that serves a scheduler name, waits for it, and returns its component name.
     pub fn start_scheduler(&self, profile: &str) -> Result<String, ClusterError> {
+        self.start_scheduler_with(profile, &Configured::default())
+    }
+
+    /// The same with more in its configuration.
+    pub fn start_scheduler_with(
+        &self,
+        profile: &str,
+        more: &Configured,
+    ) -> Result<String, ClusterError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(ClusterError::Runtime)?;
-        runtime.block_on(self.start_scheduler_inside(profile))
+        runtime.block_on(self.start_scheduler_inside(profile, more))
     }
 
     /// The same inside the runtime that calls.
     pub(crate) async fn start_scheduler_inside(
         &self,
         profile: &str,
+        more: &Configured,
     ) -> Result<String, ClusterError> {
         let n = self
             .other_schedulers
             .replace(self.other_schedulers.get().saturating_add(1));
-        let (program, port) = self.plan.borrow_mut().other_scheduler(profile, n);
+        let (program, port) = self.plan.borrow_mut().other_scheduler(profile, more, n);
         let name = program.name.clone();
         self.write_files()?;
         self.run(program)?;

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{NODES, Stage, condition, manifest_trouble};
+use crate::Configured;
 use crate::scenario::ScenarioError;
 
 /// The key of a taint that no Pod here tolerates.
@@ -177,7 +178,8 @@ impl Stage<'_> {
         &mut self,
         profile: &str,
     ) -> Result<(), ScenarioError> {
-        let component = self.cluster.start_scheduler_inside(profile).await?;
+        let more = Configured::default();
+        let component = self.cluster.start_scheduler_inside(profile, &more).await?;
         self.schedulers.push(component);
         Ok(())
     }
