@@ -15,6 +15,7 @@ mod nominations;
 pub(crate) mod preempted_note;
 #[cfg(test)]
 mod properties;
+pub(crate) mod requirement;
 mod room;
 pub(crate) mod select;
 mod story;
