@@ -7,6 +7,7 @@ mod account;
 mod attempts;
 pub(crate) mod conformance;
 mod deadline;
+pub(crate) mod declared;
 pub(crate) mod explain;
 pub(crate) mod gates;
 mod index;
@@ -16,6 +17,7 @@ mod nominations;
 pub(crate) mod preempted_note;
 #[cfg(test)]
 mod properties;
+pub(crate) mod requirement;
 mod room;
 pub(crate) mod select;
 mod story;

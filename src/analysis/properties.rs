@@ -130,6 +130,7 @@ fn pod(name_of: &'static str, uid: &'static str) -> impl Strategy<Value = Pod> {
                 Vec::new()
             },
             group: None,
+            needs: None,
             component: None,
             requests: crate::model::quantity::Resources::new(),
             tolerations: Vec::new(),

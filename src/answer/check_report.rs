@@ -4,10 +4,11 @@
 
 use serde::Serialize;
 
+use super::Header;
 use super::gate_skew::Severity;
 use super::nomination_explanation::Evidence;
-use super::{Header, not_seen};
-use crate::block::{Block, Column, Finding as Drawn, Role, Text};
+use super::parts::{column, heading, not_seen};
+use crate::block::{Block, Finding as Drawn, Role, Text};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -181,7 +182,6 @@ pub(crate) fn view(answer: &CheckReport) -> Vec<Block> {
         ("Checked", Text::plain(&answer.intention)),
         ("Result", result(answer.result)),
     ])];
-    let column = |title| Column { title, wide: false };
     let rows = answer.checks.iter().map(|check| {
         vec![
             Text::name(check.id),
@@ -189,14 +189,14 @@ pub(crate) fn view(answer: &CheckReport) -> Vec<Block> {
             Text::plain(check.reason.as_deref().unwrap_or(&check.title)),
         ]
     });
-    blocks.push(Block::Heading(Text::plain("Checks")));
+    blocks.push(heading("Checks"));
     blocks.push(Block::Rows {
         columns: ["CHECK", "STATUS", "WHAT"].map(column).into(),
         rows: rows.collect(),
     });
     let findings: Vec<Drawn> = answer.checks.iter().flat_map(drawn).collect();
     if !findings.is_empty() {
-        blocks.push(Block::Heading(Text::plain("Findings")));
+        blocks.push(heading("Findings"));
         blocks.push(Block::Findings(findings));
     }
     blocks.extend(not_seen(&answer.header.coverage));

@@ -5,8 +5,9 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Header, not_seen, some};
-use crate::block::{Block, Column, Finding, Role, Text};
+use super::Header;
+use super::parts::{column, heading, not_seen, or_none, or_unknown, short, some};
+use crate::block::{Block, Finding, Role, Text};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -245,28 +246,6 @@ impl GateSkew {
             (Some(Severity::Info) | None, _) => Text::new(Role::Good, "no relevant difference"),
         }
     }
-}
-
-fn heading(text: &'static str) -> Block {
-    Block::Heading(Text::plain(text))
-}
-
-fn column(title: &'static str) -> Column {
-    Column { title, wide: false }
-}
-
-fn or_unknown(value: Option<&str>) -> Text {
-    value.map_or_else(|| Text::new(Role::Dim, "<unknown>"), Text::plain)
-}
-
-fn or_none(value: Option<&str>) -> Text {
-    value.map_or_else(|| Text::new(Role::Dim, "<none>"), Text::plain)
-}
-
-/// The first letters of a fingerprint: enough to see that two are not the same.
-fn short(fingerprint: Option<&str>) -> Text {
-    let short = fingerprint.map(|it| it.chars().take(12).collect::<String>());
-    or_unknown(short.as_deref())
 }
 
 fn groups(groups: &[Group]) -> Block {

@@ -5,7 +5,7 @@
 
 use std::io::{self, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ impl Drop for WrongBinder {
     }
 }
 
-fn serve(listener: &TcpListener, kubeconfig: &PathBuf) {
+fn serve(listener: &TcpListener, kubeconfig: &Path) {
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else { return };
         let Ok(request) = stream

@@ -2,6 +2,7 @@
 
 mod collect;
 mod conformance;
+mod declared;
 mod fail_on;
 mod lookup;
 mod observation;
@@ -25,6 +26,7 @@ struct Features {
 enum Command {
     Collect(Box<collect::CollectArgs>),
     Conformance(Box<conformance::ConformanceArgs>),
+    Declared(Box<declared::DeclaredArgs>),
     Lookup(Box<lookup::LookupArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
@@ -35,6 +37,7 @@ pub(crate) fn main(env: Env) -> ExitCode {
     super::main::<Features>(env, "features", |features, env| match features.command {
         Command::Collect(args) => collect::run(&args, env),
         Command::Conformance(args) => conformance::run(&args, env),
+        Command::Declared(args) => declared::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),
