@@ -520,6 +520,7 @@ fn selectors(want: &Want, right: &Right) -> Vec<String> {
         | Want::PodOfUid { .. }
         | Want::ServerVersion
         | Want::Nodes
+        | Want::NodeLeases
         | Want::ServerAddresses
         | Want::ServerSamples { .. }
         | Want::Configuration(_)

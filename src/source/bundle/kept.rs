@@ -191,6 +191,18 @@ const NODE: Keep = Fields(&[
             ("resourceVersion", Word),
             ("creationTimestamp", Word),
             ("labels", Keys(&Text)),
+            (
+                "managedFields",
+                Each(&Fields(&[
+                    ("manager", Text),
+                    ("subresource", Word),
+                    ("time", Word),
+                    (
+                        "fieldsV1",
+                        Fields(&[("f:status", Fields(&[("f:declaredFeatures", There)]))]),
+                    ),
+                ])),
+            ),
         ]),
     ),
     (
@@ -216,7 +228,11 @@ const NODE: Keep = Fields(&[
                 ])),
             ),
             ("allocatable", Keys(&Word)),
-            ("nodeInfo", Fields(&[("kubeletVersion", Word)])),
+            (
+                "nodeInfo",
+                Fields(&[("kubeletVersion", Word), ("containerRuntimeVersion", Word)]),
+            ),
+            ("declaredFeatures", Each(&Text)),
         ]),
     ),
 ]);
@@ -320,7 +336,8 @@ const LEASE: Keep = Fields(&[
     (
         "metadata",
         Fields(&[
-            ("name", Word),
+            ("name", Text),
+            ("namespace", Word),
             (
                 "labels",
                 Fields(&[
@@ -599,10 +616,10 @@ mod tests {
 
     fn without_endpoint(content: Content) -> Content {
         match content {
-            Content::Node(node) => Content::Node(Node {
+            Content::Node(node) => Content::Node(Box::new(Node {
                 kubelet_endpoint: None,
-                ..node
-            }),
+                ..*node
+            })),
             other => other,
         }
     }
