@@ -6,6 +6,7 @@ pub(crate) mod access;
 mod account;
 mod attempts;
 mod deadline;
+pub(crate) mod declared;
 pub(crate) mod explain;
 pub(crate) mod gates;
 mod index;

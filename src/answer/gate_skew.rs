@@ -253,24 +253,24 @@ impl GateSkew {
     }
 }
 
-fn heading(text: &'static str) -> Block {
+pub(super) fn heading(text: &'static str) -> Block {
     Block::Heading(Text::plain(text))
 }
 
-fn column(title: &'static str) -> Column {
+pub(super) fn column(title: &'static str) -> Column {
     Column { title, wide: false }
 }
 
-fn or_unknown(value: Option<&str>) -> Text {
+pub(super) fn or_unknown(value: Option<&str>) -> Text {
     value.map_or_else(|| Text::new(Role::Dim, "<unknown>"), Text::plain)
 }
 
-fn or_none(value: Option<&str>) -> Text {
+pub(super) fn or_none(value: Option<&str>) -> Text {
     value.map_or_else(|| Text::new(Role::Dim, "<none>"), Text::plain)
 }
 
 /// The first letters of a fingerprint: enough to see that two are not the same.
-fn short(fingerprint: Option<&str>) -> Text {
+pub(super) fn short(fingerprint: Option<&str>) -> Text {
     let short = fingerprint.map(|it| it.chars().take(12).collect::<String>());
     or_unknown(short.as_deref())
 }
@@ -340,7 +340,7 @@ fn difference(difference: &Difference) -> Finding {
 }
 
 /// What could not be seen, those of a kind that share a reason in one line. What a server said it does not have, it does not have.
-fn unseen(coverage: &[Coverage]) -> Vec<CoverageLine> {
+pub(super) fn unseen(coverage: &[Coverage]) -> Vec<CoverageLine> {
     let mut alike: BTreeMap<(State, String, &str), Vec<String>> = BTreeMap::new();
     for line in coverage {
         let is_loss = match line.state {

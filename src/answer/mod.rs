@@ -3,6 +3,7 @@
 //! An answer holds results; it must not compute them. Every key is always there.
 
 pub(crate) mod access_report;
+pub(crate) mod declared_features;
 pub(crate) mod gate_history;
 pub(crate) mod gate_skew;
 pub(crate) mod gate_snapshot;

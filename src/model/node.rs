@@ -67,6 +67,8 @@ pub(crate) struct ListOwner {
     pub(crate) subresource: Option<String>,
     /// The entry's last change, of any of its fields.
     pub(crate) time: Option<Timestamp>,
+    /// It owns the heartbeat of the condition Ready, too, which nobody but the node's kubelet writes, whatever its manager is called.
+    pub(crate) is_of_kubelet: bool,
 }
 
 /// The Lease in `kube-node-lease` that a kubelet renews while it lives: a sign of life, and no more.

@@ -46,14 +46,19 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
 
 /// All reads that may come to be needed, those of any node once; the most needed first.
 pub(crate) fn possible(request: &Request) -> Vec<Want> {
-    let of = |kind, way: &Way, documents: &[Document]| {
-        let wants = documents.iter().map(|document| Want::Document {
-            component: ComponentName::new(kind, ""),
-            document: *document,
-            way: way.clone(),
-        });
-        wants.collect::<Vec<_>>()
-    };
+    base(request)
+        .into_iter()
+        .chain(any(
+            ComponentKind::KubeApiserver,
+            &Way::Server,
+            &replicas::OF_SERVER,
+        ))
+        .chain(possible_of_kubelets(request))
+        .collect()
+}
+
+/// The same of any kubelet alone.
+pub(crate) fn possible_of_kubelets(request: &Request) -> Vec<Want> {
     let to_kubelets = if request.direct_kubelets {
         Way::Address(String::new())
     } else {
@@ -65,15 +70,17 @@ pub(crate) fn possible(request: &Request) -> Vec<Want> {
         Document::Metrics,
         Document::Statusz,
     ];
-    base(request)
-        .into_iter()
-        .chain(of(
-            ComponentKind::KubeApiserver,
-            &Way::Server,
-            &replicas::OF_SERVER,
-        ))
-        .chain(of(ComponentKind::Kubelet, &to_kubelets, &of_kubelets))
-        .collect()
+    any(ComponentKind::Kubelet, &to_kubelets, &of_kubelets)
+}
+
+/// Documents of any component of a kind.
+fn any(kind: ComponentKind, way: &Way, documents: &[Document]) -> Vec<Want> {
+    let wants = documents.iter().map(|document| Want::Document {
+        component: ComponentName::new(kind, ""),
+        document: *document,
+        way: way.clone(),
+    });
+    wants.collect()
 }
 
 /// What is read whatever there is.
@@ -125,7 +132,8 @@ fn way(world: &World, node: &str, request: &Request) -> Option<Way> {
     Some(Way::Address(format!("https://{host}:{port}")))
 }
 
-fn of_kubelets(world: &World, request: &Request) -> Vec<Want> {
+/// What is read of the kubelets that are asked about, once the Nodes are known.
+pub(crate) fn of_kubelets(world: &World, request: &Request) -> Vec<Want> {
     let processes = process::all(world, request.pool_label.as_deref());
     let kubelets: Vec<&Process<'_>> = processes
         .iter()

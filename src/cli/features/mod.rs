@@ -1,6 +1,7 @@
 //! `kubectl features`: which feature gates really run, what Nodes declare, what Pods need.
 
 mod collect;
+mod declared;
 mod lookup;
 mod observation;
 mod skew;
@@ -22,6 +23,7 @@ struct Features {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Collect(Box<collect::CollectArgs>),
+    Declared(Box<declared::DeclaredArgs>),
     Lookup(Box<lookup::LookupArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
@@ -31,6 +33,7 @@ enum Command {
 pub(crate) fn main(env: Env) -> ExitCode {
     super::main::<Features>(env, "features", |features, env| match features.command {
         Command::Collect(args) => collect::run(&args, env),
+        Command::Declared(args) => declared::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),

@@ -74,7 +74,7 @@ pub(super) struct SkewArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FailOn {
+pub(super) enum FailOn {
     Never,
     Error,
     Warning,

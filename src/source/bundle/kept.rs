@@ -199,7 +199,19 @@ const NODE: Keep = Fields(&[
                     ("time", Word),
                     (
                         "fieldsV1",
-                        Fields(&[("f:status", Fields(&[("f:declaredFeatures", There)]))]),
+                        Fields(&[(
+                            "f:status",
+                            Fields(&[
+                                ("f:declaredFeatures", There),
+                                (
+                                    "f:conditions",
+                                    Fields(&[(
+                                        r#"k:{"type":"Ready"}"#,
+                                        Fields(&[("f:lastHeartbeatTime", There)]),
+                                    )]),
+                                ),
+                            ]),
+                        )]),
                     ),
                 ])),
             ),

@@ -60,6 +60,22 @@ struct Fields {
 struct StatusFields {
     #[serde(rename = "f:declaredFeatures")]
     declared: Option<IgnoredAny>,
+    #[serde(rename = "f:conditions")]
+    conditions: ConditionFields,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ConditionFields {
+    #[serde(rename = r#"k:{"type":"Ready"}"#)]
+    ready: ReadyFields,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ReadyFields {
+    #[serde(rename = "f:lastHeartbeatTime")]
+    heartbeat: Option<IgnoredAny>,
 }
 
 #[derive(Default, Deserialize)]
@@ -145,22 +161,23 @@ fn ready(status: &str) -> Ready {
 }
 
 fn owners(entries: Vec<ManagedFieldsEntry<'_>>) -> Vec<ListOwner> {
-    let owns_list = |entry: &ManagedFieldsEntry<'_>| {
-        // Most entries are of other fields, and need not be read twice.
-        let fields = entry
-            .fields_v1
-            .map(RawValue::get)
-            .filter(|text| text.contains("f:declaredFeatures"));
-        let fields = fields.and_then(|text| serde_json::from_str::<Fields>(text).ok());
-        fields.is_some_and(|fields| fields.status.declared.is_some())
+    // Most entries are of other fields, and need not be read twice.
+    let status = |entry: &ManagedFieldsEntry<'_>| {
+        let text = entry.fields_v1.map(RawValue::get);
+        let text = text.filter(|text| text.contains("f:declaredFeatures"))?;
+        let fields: Fields = serde_json::from_str(text).ok()?;
+        fields.status.declared.is_some().then_some(fields.status)
     };
     entries
         .into_iter()
-        .filter(owns_list)
-        .map(|entry| ListOwner {
-            manager: entry.manager,
-            subresource: entry.subresource,
-            time: entry.time,
+        .filter_map(|entry| {
+            let status = status(&entry)?;
+            Some(ListOwner {
+                manager: entry.manager,
+                subresource: entry.subresource,
+                time: entry.time,
+                is_of_kubelet: status.conditions.ready.heartbeat.is_some(),
+            })
         })
         .collect()
 }
@@ -273,6 +290,7 @@ mod tests {
             manager: "kubectl-patch".to_owned(),
             subresource: Some("status".to_owned()),
             time: "2026-11-30T08:01:00Z".parse().ok(),
+            is_of_kubelet: false,
         };
         assert_eq!(node.declared.owners, Some(vec![owner]));
         assert_eq!(node.ready, Some(Ready::Unknown));
