@@ -56,6 +56,8 @@ mod plugin;
 mod proxies;
 #[path = "live/replicas.rs"]
 mod replicas;
+#[path = "live/requirements.rs"]
+mod requirements;
 #[path = "live/rows.rs"]
 mod rows;
 #[path = "live/skew.rs"]
@@ -118,6 +120,10 @@ fn main() -> ExitCode {
                 );
             }
         }
+    }
+    for minor in testkit::minors() {
+        let name = format!("{minor}::{}", requirements::NAME);
+        add(name, Box::new(move || requirements::works(&minor)));
     }
     for minor in testkit::minors() {
         let name = format!("{minor}::{}", logged::NAME);
