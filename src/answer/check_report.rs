@@ -160,7 +160,7 @@ fn status(check: &Check) -> Text {
     Text::new(role, word)
 }
 
-fn drawn<'c>(check: &'c Check) -> impl Iterator<Item = Drawn> + 'c {
+fn drawn(check: &Check) -> impl Iterator<Item = Drawn> {
     check.findings.iter().map(|finding| {
         let evidence = finding.evidence.iter();
         let evidence = evidence.map(|evidence| ("Evidence", evidence.text.clone()));

@@ -387,7 +387,8 @@ impl Live {
                 tokio::time::sleep(pause).await;
             }
         };
-        self.in_time(exchange, &answered).await
+        // On the heap, so that what waits for it stays small.
+        self.in_time(Box::pin(exchange), &answered).await
     }
 
     /// Sends a request whose answer goes on and on; the time limit is for its beginning.
