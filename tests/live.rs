@@ -22,6 +22,8 @@ mod conformance;
 mod connections;
 #[path = "live/credentials.rs"]
 mod credentials;
+#[path = "live/declared.rs"]
+mod declared;
 #[path = "live/dumped.rs"]
 mod dumped;
 #[path = "live/emulated.rs"]
@@ -166,6 +168,12 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", skew::NAME);
         let clusters = Arc::clone(&clusters);
         let run = move || skew::works(&clusters, &testkit::minors());
+        add(name, Box::new(run));
+    }
+    if let [.., newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", declared::NAME);
+        let clusters = Arc::clone(&clusters);
+        let run = move || declared::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
     }
     if let Some(newest) = testkit::minors().pop() {
