@@ -5,16 +5,16 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
-use kube::Client;
 use kube::client::Body;
+use kube::{Client, Config};
 use serde::Deserialize;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use super::bundle::Tape;
 use super::connect::{self, ConnectError};
 use super::failure::{Failure, Peer, refusal};
+use super::forward::Forward;
 use super::kubeconfig::Connection;
 use super::served::Peers;
 use super::{Reply, document, retry};
@@ -29,6 +30,7 @@ use crate::model::access::Right;
 use crate::model::component::{ComponentKind, GateTable};
 use crate::model::coverage::{Source, State};
 use crate::model::fact::{Content, Fact};
+use crate::model::pod::PodName;
 use crate::model::want::Want;
 
 /// Items a page, as kubectl's `--chunk-size`.
@@ -69,6 +71,8 @@ pub(crate) struct Live {
 #[derive(Clone)]
 struct Access {
     client: Client,
+    /// What it was made of.
+    config: Arc<Config>,
     is_renewable: bool,
     /// How often credentials were got anew.
     renewals: u32,
@@ -98,6 +102,7 @@ impl Live {
         Ok(Self {
             access: Mutex::new(Access {
                 client: connected.client,
+                config: Arc::new(connected.config),
                 is_renewable: connected.is_renewable,
                 renewals: 0,
             }),
@@ -129,6 +134,17 @@ impl Live {
 
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// The way to a port of a Pod, with the credentials of now.
+    pub(super) async fn forward(&self, pod: &PodName, port: u16) -> Result<Forward, ConnectError> {
+        let config = Arc::clone(&self.access.lock().await.config);
+        Ok(Forward {
+            client: connect::switching(&config)?,
+            server: self.peer.clone(),
+            pod: pod.clone(),
+            port,
+        })
     }
 
     pub(super) fn peers(&self) -> &Mutex<Peers> {
@@ -406,6 +422,7 @@ impl Live {
         };
         let connected = connect::connect(&self.connection).await.map_err(denied)?;
         access.client = connected.client;
+        access.config = Arc::new(connected.config);
         access.renewals += 1;
         Ok(())
     }
