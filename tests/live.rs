@@ -34,6 +34,8 @@ mod expected;
 mod features;
 #[path = "live/forgotten.rs"]
 mod forgotten;
+#[path = "live/forwarded.rs"]
+mod forwarded;
 #[path = "live/gates.rs"]
 mod gates;
 #[path = "live/hostile.rs"]
@@ -101,6 +103,7 @@ fn main() -> ExitCode {
             .chain(hostile::CHECKS)
             .chain(plugin::CHECKS)
             .chain(features::CHECKS)
+            .chain(forwarded::CHECKS)
             .chain(ways.iter().copied().flatten())
             .chain(watch::CHECKS);
         for (name, check) in checks {

@@ -28,6 +28,9 @@ pub(crate) struct Question {
 const TO_FOLLOW: &str =
     "to hear of its changes at once; without it they are looked for again and again";
 
+/// Why a right to the way is wanted, where the read itself says what for.
+const ON_THE_WAY: &str = "to reach schedulers and controller managers through their Pods";
+
 /// All rights that an explanation may need, the most needed first; then those that following it needs.
 pub(crate) fn questions(request: &Request, follows: bool) -> Vec<Question> {
     of_wants(&explain::possible(request), follows)
@@ -49,6 +52,9 @@ pub(crate) fn of_wants(wants: &[Want], follows: bool) -> Vec<Question> {
         }),
     };
     for want in wants {
+        for right in want.rights_on_the_way() {
+            ask(vec![right], ON_THE_WAY);
+        }
         ask(want.rights(), want.why());
     }
     for want in wants.iter().filter(|_| follows) {

@@ -20,6 +20,7 @@ use rustls::pki_types::pem::PemObject;
 use super::credentials::{self, CredentialError};
 use super::exec::Terms;
 use super::failure::Peer;
+use super::forward::Forward;
 use super::kubeconfig::{self, Chosen, Connection, KubeconfigError};
 use super::proxy::{self, ProxyError};
 use super::transport;
@@ -49,6 +50,8 @@ pub(crate) enum ConnectError {
 /// A client, and what it was made for.
 pub(super) struct Connected {
     pub(super) client: Client,
+    /// What the client was made of, for one that is used otherwise.
+    pub(super) config: Config,
     pub(super) server: Uri,
     pub(super) peer: Peer,
     pub(super) context: Option<String>,
@@ -122,6 +125,23 @@ pub(super) fn peer(configuration: &PeerConfig, url: &str) -> Result<(Client, Pee
     Ok((client, peer))
 }
 
+/// Makes the client of a component that is reached through its Pod, where it has the name that a component gives itself in its
+/// own certificate (`MaybeDefaultWithSelfSignedCerts`, apiserver 1.37).
+pub(super) fn peer_in_pod(
+    configuration: &PeerConfig,
+    forward: Forward,
+) -> Result<(Client, Peer), PeerError> {
+    let mut config = configuration.config.clone();
+    config.cluster_url = Uri::from_static("https://localhost");
+    let peer = Peer {
+        server: forward.to_string(),
+        ..of(&config, &config.cluster_url)
+    };
+    let client = transport::over(config, forward);
+    let client = client.map_err(|error| ConnectError::Client(Box::new(error)))?;
+    Ok((client, peer))
+}
+
 /// Makes clients of the server of which each has a connection of its own; credentials are got once for all of them.
 pub(super) struct Fresh {
     config: Config,
@@ -144,6 +164,12 @@ impl Fresh {
     }
 }
 
+/// Makes a client of the server that can change the protocol of a connection, which HTTP/2 cannot.
+pub(super) fn switching(config: &Config) -> Result<Client, ConnectError> {
+    let client = Client::try_from(config.clone());
+    client.map_err(|error| ConnectError::Client(Box::new(error)))
+}
+
 /// Chooses, gets credentials, and makes the client.
 pub(super) async fn connect(connection: &Connection) -> Result<Connected, ConnectError> {
     let chosen = kubeconfig::choose(connection)?;
@@ -152,8 +178,10 @@ pub(super) async fn connect(connection: &Connection) -> Result<Connected, Connec
     let (context, namespace) = (chosen.context.clone(), chosen.namespace.clone());
     let config = config(connection, chosen, &server).await?;
     let peer = of(&config, &server);
+    let client = transport::client(config.clone());
     Ok(Connected {
-        client: transport::client(config).map_err(|error| ConnectError::Client(Box::new(error)))?,
+        client: client.map_err(|error| ConnectError::Client(Box::new(error)))?,
+        config,
         server,
         peer,
         is_renewable,

@@ -5,8 +5,8 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
@@ -14,8 +14,8 @@ use http::response::Parts;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
-use kube::Client;
 use kube::client::Body;
+use kube::{Client, Config};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use super::bundle::Tape;
 use super::connect::{self, ConnectError};
 use super::failure::{Failure, Peer, refusal};
+use super::forward::Forward;
 use super::kubeconfig::Connection;
 use super::served::Peers;
 use super::{Reply, document, retry};
@@ -31,6 +32,7 @@ use crate::model::access::Right;
 use crate::model::component::{ComponentKind, GateTable};
 use crate::model::coverage::{Source, State};
 use crate::model::fact::{Content, Fact};
+use crate::model::pod::PodName;
 use crate::model::want::Want;
 
 /// Items a page, as kubectl's `--chunk-size`.
@@ -71,6 +73,8 @@ pub(crate) struct Live {
 #[derive(Clone)]
 struct Access {
     client: Client,
+    /// What it was made of.
+    config: Arc<Config>,
     is_renewable: bool,
     /// How often credentials were got anew.
     renewals: u32,
@@ -108,6 +112,7 @@ impl Live {
         Ok(Self {
             access: Mutex::new(Access {
                 client: connected.client,
+                config: Arc::new(connected.config),
                 is_renewable: connected.is_renewable,
                 renewals: 0,
             }),
@@ -139,6 +144,17 @@ impl Live {
 
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// The way to a port of a Pod, with the credentials of now.
+    pub(super) async fn forward(&self, pod: &PodName, port: u16) -> Result<Forward, ConnectError> {
+        let config = Arc::clone(&self.access.lock().await.config);
+        Ok(Forward {
+            client: connect::switching(&config)?,
+            server: self.peer.clone(),
+            pod: pod.clone(),
+            port,
+        })
     }
 
     pub(super) fn peers(&self) -> &Mutex<Peers> {
@@ -438,6 +454,7 @@ impl Live {
         };
         let connected = connect::connect(&self.connection).await.map_err(denied)?;
         access.client = connected.client;
+        access.config = Arc::new(connected.config);
         access.renewals += 1;
         Ok(())
     }

@@ -12,6 +12,7 @@ pub(crate) mod decode;
 pub(crate) mod document;
 pub(crate) mod exec;
 mod failure;
+mod forward;
 pub(crate) mod gather;
 pub(crate) mod kubeconfig;
 mod lines;

@@ -392,9 +392,18 @@ impl Cluster {
         Ok(self.supervisor.freeze(component, false)?)
     }
 
-    /// The folder whose Pods a node's kubelet runs by itself.
-    pub(crate) fn manifests(&self, node: &str) -> PathBuf {
-        self.inside(&format!("nodes/{node}/manifests"))
+    /// Has a node's kubelet run a Pod by itself, until the file that is returned goes.
+    pub fn run_static_pod(&self, node: &str, pod: &Value) -> Result<PathBuf, ClusterError> {
+        let folder = self.inside(&format!("nodes/{node}/manifests"));
+        let name = |key: &str| pod["metadata"][key].as_str().unwrap_or_default();
+        let manifest = folder.join(format!("{}-{}.json", name("namespace"), name("name")));
+        // The kubelet reads whatever lies there: the file has to come as a whole, and files that begin with a dot it leaves alone.
+        let draft = folder.join(".draft");
+        let written = fs::write(&draft, pod.to_string());
+        written
+            .and_then(|()| fs::rename(&draft, &manifest))
+            .map_err(file("write", &manifest))?;
+        Ok(manifest)
     }
 
     /// Starts a component again that was killed or stopped, as it was before.
@@ -649,6 +658,14 @@ impl Cluster {
             }
             Err(error) => format!("({} cannot be read: {error})", path.display()),
         }
+    }
+}
+
+fn file<'p>(what: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> ClusterError + 'p {
+    move |source| ClusterError::File {
+        what,
+        path: path.to_owned(),
+        source,
     }
 }
 

@@ -329,7 +329,7 @@ impl Plan {
         self.write(&file, config.to_string());
         // Its folder has to be there.
         self.write(&format!("nodes/{name}/manifests/.keep"), String::new());
-        let runtime = self.program(&runtime, RUNTIME, vec![socket]);
+        let runtime = self.program(&runtime, RUNTIME, vec![socket, self.address.clone()]);
         let arguments = vec![
             format!("--config={STATE}/{file}"),
             format!("--kubeconfig={STATE}/{}", kubeconfig_file(&kubelet)),

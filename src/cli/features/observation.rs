@@ -14,7 +14,8 @@ use crate::env::Env;
 use crate::error::{Error, Kind};
 use crate::model::component::{ComponentKind, ComponentName};
 use crate::model::coverage::State;
-use crate::model::want::Want;
+use crate::model::pod::PodName;
+use crate::model::want::{Want, Way};
 use crate::model::world::World;
 use crate::source::audit::Focus;
 use crate::source::gather::{gather, pour};
@@ -25,9 +26,9 @@ use crate::source::{Origin, offline};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Observation options")]
 pub(super) struct ObservationArgs {
-    /// Only this kind (kubelet), or reach this component at its own address (kube-scheduler/POD=https://127.0.0.1:10259);
-    /// may be repeated
-    #[arg(long, value_name = "KIND|NAME=URL", value_parser = component)]
+    /// Only this kind (kubelet), or reach this component at its own address (kube-scheduler=https://127.0.0.1:10259) or through
+    /// its Pod (kube-scheduler=pod:NAMESPACE/POD[:PORT]); may be repeated
+    #[arg(long, value_name = "KIND|NAME=URL|NAME=pod:NAMESPACE/POD", value_parser = component)]
     component: Vec<Component>,
     /// Only nodes of this pool; may be repeated
     #[arg(long, value_name = "POOL")]
@@ -47,7 +48,7 @@ pub(super) struct ObservationArgs {
     /// Reach kubelets at their own addresses, not through the API server: needs nodes/metrics and nodes/configz, not nodes/proxy
     #[arg(long)]
     direct_kubelets: bool,
-    /// Certificates that sign those of kubelets and of components reached at their own addresses
+    /// Certificates that sign those of kubelets and of components reached at their own addresses or through their Pods
     #[arg(long, value_name = "FILE")]
     kubelet_ca: Option<String>,
 }
@@ -56,35 +57,70 @@ pub(super) struct ObservationArgs {
 #[derive(Debug, Clone)]
 enum Component {
     Kind(ComponentKind),
-    At(ComponentName, String),
+    At(ComponentName, Way),
 }
 
 fn component(text: &str) -> Result<Component, String> {
-    if let Some((name, url)) = text.split_once('=') {
-        let name: ComponentName = name.parse().map_err(|error| format!("{error}"))?;
-        if !url.starts_with("https://") {
-            return Err(format!(
-                "{url:?} is no https:// address; credentials are sent to no other"
-            ));
-        }
-        let identity = if name.identity.is_empty() {
-            url.trim_start_matches("https://")
-                .trim_end_matches('/')
-                .to_owned()
+    let Some((name, place)) = text.split_once('=') else {
+        return ComponentKind::of_word(text)
+            .map(Component::Kind)
+            .ok_or_else(|| {
+                let all = ComponentKind::ALL.map(ComponentKind::word).join(", ");
+                format!("it is none of {all}")
+            });
+    };
+    let name: ComponentName = name.parse().map_err(|error| format!("{error}"))?;
+    let (identity, way) = match place.strip_prefix("pod:") {
+        Some(pod) => through_pod(name.kind, pod)?,
+        None => at_address(place)?,
+    };
+    let identity = if name.identity.is_empty() {
+        identity
+    } else {
+        name.identity
+    };
+    Ok(Component::At(ComponentName::new(name.kind, identity), way))
+}
+
+/// What it is called unless the user says otherwise, and the way to it.
+fn at_address(url: &str) -> Result<(String, Way), String> {
+    let url = url.trim_end_matches('/');
+    let host = url.strip_prefix("https://").ok_or_else(|| {
+        format!("{url:?} is no https:// address and no pod:NAMESPACE/POD; credentials are sent to no other")
+    })?;
+    Ok((host.to_owned(), Way::Address(url.to_owned())))
+}
+
+fn through_pod(kind: ComponentKind, text: &str) -> Result<(String, Way), String> {
+    let usual = wants::port_of(kind).ok_or_else(|| {
+        let word = kind.word();
+        format!("only schedulers and controller managers are reached through their Pods, no {word}")
+    })?;
+    let parts = text.split_once('/').map(|(namespace, rest)| {
+        let (name, port) = rest.split_once(':').unwrap_or((rest, ""));
+        let port = if port.is_empty() {
+            Ok(usual)
         } else {
-            name.identity
+            port.parse()
         };
-        let name = ComponentName::new(name.kind, identity);
-        return Ok(Component::At(name, url.trim_end_matches('/').to_owned()));
+        (namespace, name, port.ok().filter(|port: &u16| *port > 0))
+    });
+    let is_name = |text: &str| {
+        let is_of_one = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
+        !text.is_empty() && text.bytes().all(is_of_one)
+    };
+    match parts {
+        Some((namespace, name, Some(port))) if is_name(namespace) && is_name(name) => {
+            let pod = PodName {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            };
+            Ok((name.to_owned(), Way::Forward { pod, port }))
+        }
+        _ => Err(format!(
+            "{text:?} names no Pod; give pod:NAMESPACE/POD or pod:NAMESPACE/POD:PORT"
+        )),
     }
-    ComponentKind::of_word(text)
-        .map(Component::Kind)
-        .ok_or_else(|| {
-            format!(
-                "it is none of {}",
-                ComponentKind::ALL.map(ComponentKind::word).join(", ")
-            )
-        })
 }
 
 impl ObservationArgs {
@@ -104,8 +140,8 @@ impl ObservationArgs {
                 Component::Kind(kind) => {
                     request.kinds.insert(*kind);
                 }
-                Component::At(name, url) => {
-                    request.components.insert((name.clone(), url.clone()));
+                Component::At(name, way) => {
+                    request.components.insert((name.clone(), way.clone()));
                 }
             }
         }

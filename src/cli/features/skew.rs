@@ -21,8 +21,8 @@ Examples:
   # Show where one gate is on, and what makes it so
   kubectl features skew --gate InPlacePodVerticalScaling
 
-  # Reach a scheduler through a port that is forwarded to it
-  kubectl features skew --component kube-scheduler=https://127.0.0.1:10259
+  # Compare a second scheduler, too, which is reached through its Pod
+  kubectl features skew --component kube-scheduler=pod:batch/batch-scheduler-0
 
   # Compare what was saved before
   kubectl features snapshot -o json > before.json
