@@ -129,15 +129,15 @@ pub fn requirements(question: &Value, release: &str) -> (Vec<String>, Vec<String
             mount_options: told("mountOptions"),
         },
     };
-    let named = |is_meant: fn(&Declaration) -> bool| {
+    let declared = |is_meant: fn(&Declaration) -> bool| {
         let meant = FEATURES
             .iter()
             .filter(|feature| is_meant(&feature.declared_by(&settings)));
         meant.map(|feature| feature.name.to_owned()).collect()
     };
     (
-        named(|it| *it == Declaration::Yes),
-        named(|it| matches!(it, Declaration::Unknown(_))),
+        declared(|it| *it == Declaration::Yes),
+        declared(|it| matches!(it, Declaration::Unknown(_))),
     )
 }
 

@@ -137,7 +137,7 @@ pub(super) fn peer_in_pod(
         server: forward.to_string(),
         ..of(&config, &config.cluster_url)
     };
-    let client = transport::over(config, forward);
+    let client = transport::over(&config, forward);
     let client = client.map_err(|error| ConnectError::Client(Box::new(error)))?;
     Ok((client, peer))
 }

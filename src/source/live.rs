@@ -658,7 +658,6 @@ pub(super) fn encode(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::pod::PodName;
 
     #[test]
     fn no_name_can_change_the_request() {

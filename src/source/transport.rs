@@ -26,11 +26,11 @@ pub(super) fn client(config: Config) -> Result<Client, kube::Error> {
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(config.connect_timeout);
-    over(config, tcp)
+    over(&config, tcp)
 }
 
 /// The same over connections that somebody else makes.
-pub(super) fn over<C, S>(config: Config, connector: C) -> Result<Client, kube::Error>
+pub(super) fn over<C, S>(config: &Config, connector: C) -> Result<Client, kube::Error>
 where
     C: Service<Uri, Response = TokioIo<S>> + Clone + Send + Sync + 'static,
     C::Future: Send,
