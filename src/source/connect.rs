@@ -22,6 +22,7 @@ use super::exec::Terms;
 use super::failure::Peer;
 use super::forward::Forward;
 use super::kubeconfig::{self, Chosen, Connection, KubeconfigError};
+use super::pin::Fingerprint;
 use super::proxy::{self, ProxyError};
 use super::transport;
 use crate::model::component::ComponentKind;
@@ -68,6 +69,8 @@ pub(super) enum PeerError {
     /// What all of them are reached with is not there, in its own words.
     #[error("{0}")]
     Connection(String),
+    #[error("a component behind a proxy is not known by its certificate (--pin)")]
+    PinnedBehindProxy,
     #[error(transparent)]
     Connect(#[from] ConnectError),
 }
@@ -110,7 +113,11 @@ pub(super) async fn peers(
 }
 
 /// Makes the client of one component.
-pub(super) fn peer(configuration: &PeerConfig, url: &str) -> Result<(Client, Peer), PeerError> {
+pub(super) fn peer(
+    configuration: &PeerConfig,
+    url: &str,
+    fingerprint: Option<Fingerprint>,
+) -> Result<(Client, Peer), PeerError> {
     let uri = url.parse::<Uri>().ok();
     let uri = uri.filter(|uri| uri.scheme_str() == Some("https") && has_port_or_none(uri));
     let uri = uri.ok_or_else(|| PeerError::Address(url.to_owned()))?;
@@ -120,7 +127,11 @@ pub(super) fn peer(configuration: &PeerConfig, url: &str) -> Result<(Client, Pee
     config.proxy_url = proxy.map_err(ConnectError::from)?;
     config.cluster_url = uri.clone();
     let peer = of(&config, &uri);
-    let client = transport::client(config);
+    let client = match fingerprint {
+        Some(_) if config.proxy_url.is_some() => return Err(PeerError::PinnedBehindProxy),
+        Some(fingerprint) => transport::pinned(&config, fingerprint),
+        None => transport::client(config),
+    };
     let client = client.map_err(|error| ConnectError::Client(Box::new(error)))?;
     Ok((client, peer))
 }
@@ -130,6 +141,7 @@ pub(super) fn peer(configuration: &PeerConfig, url: &str) -> Result<(Client, Pee
 pub(super) fn peer_in_pod(
     configuration: &PeerConfig,
     forward: Forward,
+    fingerprint: Option<Fingerprint>,
 ) -> Result<(Client, Peer), PeerError> {
     let mut config = configuration.config.clone();
     config.cluster_url = Uri::from_static("https://localhost");
@@ -137,7 +149,7 @@ pub(super) fn peer_in_pod(
         server: forward.to_string(),
         ..of(&config, &config.cluster_url)
     };
-    let client = transport::over(&config, forward);
+    let client = transport::over(&config, forward, fingerprint);
     let client = client.map_err(|error| ConnectError::Client(Box::new(error)))?;
     Ok((client, peer))
 }

@@ -128,7 +128,10 @@ impl Peer {
                 let why = match kind {
                     ComponentKind::KubeApiserver => why,
                     _ => why
-                        .replace("--certificate-authority", "--kubelet-ca")
+                        .replace(
+                            "--certificate-authority",
+                            "--kubelet-ca, or its own with --pin",
+                        )
                         .replace(
                             "if that is the same server, name one of them with --tls-server-name",
                             "reach it at one of them: --component NAME=https://HOST:PORT",
@@ -223,6 +226,9 @@ impl Peer {
                 ),
                 _ => format!("{its}: {other}"),
             },
+            CertificateError::ApplicationVerificationFailure => {
+                format!("{its} is another than the one that is pinned")
+            }
             other => format!("{its}: {other}"),
         }
     }

@@ -4,7 +4,7 @@
 //! which its few retries (`retry.rs`) share, so that an answer is quick.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -26,10 +26,11 @@ use super::connect::{self, ConnectError};
 use super::failure::{Failure, Peer, refusal};
 use super::forward::Forward;
 use super::kubeconfig::Connection;
+use super::pin::Fingerprint;
 use super::served::Peers;
 use super::{Reply, document, retry};
 use crate::model::access::Right;
-use crate::model::component::{ComponentKind, GateTable};
+use crate::model::component::{ComponentKind, ComponentName, GateTable};
 use crate::model::coverage::{Source, State};
 use crate::model::fact::{Content, Fact};
 use crate::model::pod::PodName;
@@ -64,6 +65,8 @@ pub(crate) struct Live {
     tape: Option<Tape>,
     /// Whom kubelets and other components at their own addresses are trusted by; null is the cluster's authority.
     component_authority: Option<String>,
+    /// Components that are trusted by their certificates instead.
+    pins: BTreeMap<ComponentName, Fingerprint>,
     peers: Mutex<Peers>,
     /// Gates that were told, each table once: thousands of kubelets tell the same, and a round's replies are held together.
     tables: std::sync::Mutex<BTreeSet<GateTable>>,
@@ -125,6 +128,7 @@ impl Live {
             not_older_than: AtomicU64::new(0),
             tape: None,
             component_authority: None,
+            pins: BTreeMap::new(),
             peers: Mutex::default(),
             tables: std::sync::Mutex::default(),
         })
@@ -136,10 +140,21 @@ impl Live {
         self
     }
 
-    /// Trusts components at their own addresses by the certificates in this file instead of the cluster's authority.
-    pub(crate) fn trusting(mut self, authority: Option<String>) -> Self {
+    /// Trusts components at their own addresses by the certificates in this file instead of the cluster's authority, and those
+    /// that are pinned by their own certificates.
+    pub(crate) fn trusting(
+        mut self,
+        authority: Option<String>,
+        pins: BTreeMap<ComponentName, Fingerprint>,
+    ) -> Self {
         self.component_authority = authority;
+        self.pins = pins;
         self
+    }
+
+    /// The certificate that a component is trusted by.
+    pub(super) fn pin(&self, component: &ComponentName) -> Option<Fingerprint> {
+        self.pins.get(component).copied()
     }
 
     pub(super) fn connection(&self) -> &Connection {

@@ -18,6 +18,7 @@ pub(crate) mod kubeconfig;
 mod lines;
 pub(crate) mod live;
 pub(crate) mod offline;
+pub(crate) mod pin;
 pub(crate) mod proxy;
 mod retry;
 mod samples;

@@ -209,7 +209,7 @@ impl Live {
         way: &Way,
         request: &Request<Vec<u8>>,
     ) -> Result<http::Response<Body>, Failure> {
-        let made = self.peer_of(component.kind, way).await;
+        let made = self.peer_of(component, way).await;
         let (client, peer) = match made.as_ref() {
             Ok((client, peer)) => (client, peer),
             Err(error) => {
@@ -225,11 +225,13 @@ impl Live {
             .map_err(|error| peer.of_component(component.kind, &error))
     }
 
-    async fn peer_of(&self, kind: ComponentKind, way: &Way) -> Reached {
+    async fn peer_of(&self, component: &ComponentName, way: &Way) -> Reached {
         let mut peers = self.peers().lock().await;
         if let Some((_, known)) = peers.clients.iter().find(|(known, _)| known == way) {
             return Arc::clone(known);
         }
+        let kind = component.kind;
+        let pin = self.pin(component);
         let is_server = kind == ComponentKind::KubeApiserver;
         let authority = (self.trust(kind).map(str::to_owned), is_server);
         let known = peers.configurations.get(&authority).map(Arc::clone);
@@ -245,10 +247,10 @@ impl Live {
             (Err(error), _) => Err(PeerError::Connection(error.to_string())),
             (Ok(configuration), Way::Forward { pod, port }) => match self.forward(pod, *port).await
             {
-                Ok(forward) => connect::peer_in_pod(configuration, forward),
+                Ok(forward) => connect::peer_in_pod(configuration, forward, pin),
                 Err(error) => Err(PeerError::Connect(error)),
             },
-            (Ok(configuration), Way::Address(url)) => connect::peer(configuration, url),
+            (Ok(configuration), Way::Address(url)) => connect::peer(configuration, url, pin),
             (Ok(_), Way::Server | Way::NodeProxy) => unreachable!("the API server is no peer"),
         };
         let made = Arc::new(made);

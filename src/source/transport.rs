@@ -15,6 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tower::{BoxError, Service, ServiceBuilder};
 use tower_http::decompression::DecompressionLayer;
 
+use super::pin::{self, Fingerprint};
+
 /// Makes a client; sends nothing yet.
 pub(super) fn client(config: Config) -> Result<Client, kube::Error> {
     let name = config.tls_server_name.clone().map(ServerName::try_from);
@@ -22,23 +24,42 @@ pub(super) fn client(config: Config) -> Result<Client, kube::Error> {
         // A tunnel through a proxy is kube's to dig, and kube says what is wrong with a name.
         return Client::try_from(config);
     }
+    let tcp = tcp(&config);
+    over(&config, tcp, None)
+}
+
+/// The same to a server that is known by its certificate; a tunnel through a proxy is not dug for that.
+pub(super) fn pinned(config: &Config, fingerprint: Fingerprint) -> Result<Client, kube::Error> {
+    let tcp = tcp(config);
+    over(config, tcp, Some(fingerprint))
+}
+
+fn tcp(config: &Config) -> HttpConnector {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(config.connect_timeout);
-    over(&config, tcp)
+    tcp
 }
 
 /// The same over connections that somebody else makes.
-pub(super) fn over<C, S>(config: &Config, connector: C) -> Result<Client, kube::Error>
+pub(super) fn over<C, S>(
+    config: &Config,
+    connector: C,
+    fingerprint: Option<Fingerprint>,
+) -> Result<Client, kube::Error>
 where
     C: Service<Uri, Response = TokioIo<S>> + Clone + Send + Sync + 'static,
     C::Future: Send,
     C::Error: Into<BoxError>,
     S: AsyncRead + AsyncWrite + Connection + Send + Unpin + 'static,
 {
+    let mut verifying = config.rustls_client_config()?;
+    if let Some(fingerprint) = fingerprint {
+        pin::pin(&mut verifying, fingerprint);
+    }
     let mut tls = HttpsConnectorBuilder::new()
-        .with_tls_config(config.rustls_client_config()?)
+        .with_tls_config(verifying)
         .https_or_http();
     let name = config.tls_server_name.clone();
     if let Some(Ok(name)) = name.map(ServerName::try_from) {

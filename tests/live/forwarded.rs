@@ -8,9 +8,12 @@ use std::error::Error;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use testkit::fake_server::{Answer, FakeServer, Routes};
-use testkit::{Authority, Cluster};
+use testkit::{Authority, Cluster, Identity};
 
 use crate::machinery::{Check, block_on};
 use crate::plugin::kubectl;
@@ -24,6 +27,8 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[(
 const SYSTEM: &str = "/api/v1/namespaces/kube-system/pods";
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const LABEL: &str = "node-role.kubernetes.io/control-plane";
+
+const NEEDED: &str = "; a port is forwarded to who may get and create pods/portforward";
 
 /// Only those that are reached so.
 const KINDS: [&str; 4] = [
@@ -192,6 +197,7 @@ fn trial(cluster: &mut Cluster, traces: &mut Traces) -> Result<(), Box<dyn Error
     due("requests of strangers", &strange.requests().len(), &0)?;
     one_that_is_named(cluster, &told)?;
     due("requests of strangers", &strange.requests().len(), &0)?;
+    who_is_pinned_is_asked(cluster, &stranger, &strange)?;
     who_is_trusted_is_asked(cluster, &other, &strange)
 }
 
@@ -260,7 +266,6 @@ fn rights_on_the_way(
         "documents",
         &json!({"nonResourceURLs": documents, "verbs": ["get"]}),
     )?;
-    const NEEDED: &str = "; a port is forwarded to who may get and create pods/portforward";
     // Of the second verb the server does not say that it lacks.
     let of_get = ": User \"viewer\" cannot get resource \"pods/portforward\" in API group \"\" in the namespace \"kube-system\"";
     for (verb, reason) in [("", of_get), ("get", "")] {
@@ -330,6 +335,51 @@ fn one_that_is_named(cluster: &Cluster, told: &Told) -> Result<(), Box<dyn Error
     due("exit code of a kubelet's Pod", &run.code, &Some(2))
 }
 
+/// A certificate that signs itself is trusted by its fingerprint, and by no other; the others are verified as before.
+fn who_is_pinned_is_asked(
+    cluster: &Cluster,
+    stranger: &Identity,
+    strange: &FakeServer,
+) -> Result<(), Box<dyn Error>> {
+    let lines = stranger.certificate.lines();
+    let body: String = lines.filter(|line| !line.starts_with("---")).collect();
+    let fingerprint = Sha256::digest(STANDARD.decode(body)?);
+    let pin = |bytes: &[u8]| {
+        let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+        format!("kube-scheduler/strange-n1={}", hex.join(":"))
+    };
+    let other = pin(&[7; 32]);
+    let answer = features(
+        cluster,
+        "viewer",
+        "skew",
+        &[&KINDS[..], &["--pin", &other]].concat(),
+    )?;
+    begins(
+        &answer,
+        "kube-scheduler/strange-n1",
+        "Denied",
+        "nothing was sent: the certificate of port ",
+    )?;
+    due("requests of strangers", &strange.requests().len(), &0)?;
+    let own = pin(&fingerprint);
+    let snapshot = features(
+        cluster,
+        "viewer",
+        "snapshot",
+        &[&KINDS[..], &["--pin", &own]].concat(),
+    )?;
+    let found = runs(&snapshot);
+    let of_stranger = BTreeMap::from([("A".to_owned(), true)]);
+    due(
+        "one that is pinned",
+        &found.get("kube-scheduler/strange-n1"),
+        &Some(&of_stranger),
+    )?;
+    let is_read = found.contains_key("kube-scheduler/kube-scheduler-n1");
+    due("whether the other is read", &is_read, &true)
+}
+
 /// Whom the user trusts by another authority gets the token, and those of the cluster do not any more.
 fn who_is_trusted_is_asked(
     cluster: &Cluster,
@@ -367,6 +417,6 @@ fn who_is_trusted_is_asked(
         "kube-scheduler/kube-scheduler-n1",
         "Denied",
         "nothing was sent: the certificate of port 10259 of pod kube-system/kube-scheduler-n1 is signed by an unknown authority; \
-         name the right one with --kubelet-ca",
+         name the right one with --kubelet-ca, or its own with --pin",
     )
 }

@@ -21,6 +21,7 @@ use crate::source::audit::Focus;
 use crate::source::gather::{gather, pour};
 use crate::source::live::Live;
 use crate::source::offline::Place;
+use crate::source::pin::Fingerprint;
 use crate::source::{Origin, offline};
 
 #[derive(Debug, clap::Args)]
@@ -51,6 +52,9 @@ pub(super) struct ObservationArgs {
     /// Certificates that sign those of kubelets and of components reached at their own addresses or through their Pods
     #[arg(long, value_name = "FILE")]
     kubelet_ca: Option<String>,
+    /// Trust a component that signs its own certificate by the SHA-256 fingerprint of that certificate, in hex; may be repeated
+    #[arg(long, value_name = "NAME=FINGERPRINT", value_parser = pin)]
+    pin: Vec<(ComponentName, Fingerprint)>,
 }
 
 /// What `--component` names.
@@ -123,6 +127,27 @@ fn through_pod(kind: ComponentKind, text: &str) -> Result<(String, Way), String>
     }
 }
 
+/// Reads `NAME=AB:CD:…`, as openssl writes a fingerprint, or without colons.
+fn pin(text: &str) -> Result<(ComponentName, Fingerprint), String> {
+    let (name, hex) = text.rsplit_once('=').ok_or("give NAME=FINGERPRINT")?;
+    let name: ComponentName = name.parse().map_err(|error| format!("{error}"))?;
+    let digits: Option<Vec<u8>> = hex
+        .chars()
+        .filter(|letter| *letter != ':')
+        .map(|letter| u8::try_from(letter.to_digit(16)?).ok())
+        .collect();
+    let bytes = digits.filter(|digits| digits.len() == 2 * size_of::<Fingerprint>());
+    let bytes: Option<Vec<u8>> = bytes.map(|digits| {
+        let pairs = digits.chunks(2);
+        pairs
+            .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+            .collect()
+    });
+    let fingerprint = bytes.and_then(|bytes| bytes.try_into().ok());
+    let fingerprint = fingerprint.ok_or("a SHA-256 fingerprint has 64 hexadecimal digits")?;
+    Ok((name, fingerprint))
+}
+
 impl ObservationArgs {
     pub(super) fn request(&self) -> Request {
         let set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
@@ -148,13 +173,18 @@ impl ObservationArgs {
         request
     }
 
+    /// Whom the origin trusts.
+    fn trusted(&self, live: Live) -> Live {
+        live.trusting(self.kubelet_ca.clone(), self.pin.iter().cloned().collect())
+    }
+
     pub(super) async fn connect(
         &self,
         connection: &ConnectionArgs,
         env: &Env,
     ) -> Result<Live, Error> {
         let live = connection.connect(env).await?;
-        Ok(live.trusting(self.kubelet_ca.clone()))
+        Ok(self.trusted(live))
     }
 }
 
@@ -210,7 +240,7 @@ pub(super) fn observe_context(
     env: &Env,
 ) -> Result<Observed, Error> {
     let live = runtime.block_on(connection.connect_to(context, env))??;
-    let live = live.trusting(args.kubelet_ca.clone());
+    let live = args.trusted(live);
     let origins = [Origin::Live(Box::new(live))];
     observed(
         &origins,
@@ -293,4 +323,62 @@ pub(super) fn take(
         is_whole,
         world,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_component_is_named_by_its_address_or_its_pod() {
+        let of = |text: &str| match component(text) {
+            Ok(Component::At(name, way)) => Ok((name.to_string(), way)),
+            Ok(Component::Kind(kind)) => Err(kind.word().to_owned()),
+            Err(why) => Err(why),
+        };
+        let forward = |name: &str, port| Way::Forward {
+            pod: PodName {
+                namespace: "batch".to_owned(),
+                name: name.to_owned(),
+            },
+            port,
+        };
+        let due = ("kube-scheduler/b-0".to_owned(), forward("b-0", 10259));
+        assert_eq!(of("kube-scheduler=pod:batch/b-0"), Ok(due));
+        let due = ("kube-controller-manager/x".to_owned(), forward("b.c", 9));
+        assert_eq!(of("kube-controller-manager/x=pod:batch/b.c:9"), Ok(due));
+        let due = Way::Address("https://[::1]:10259".to_owned());
+        let due = ("kube-scheduler/[::1]:10259".to_owned(), due);
+        assert_eq!(of("kube-scheduler=https://[::1]:10259/"), Ok(due));
+        for wrong in [
+            "kubelet=pod:batch/b-0",
+            "kube-scheduler=pod:b-0",
+            "kube-scheduler=pod:batch/b-0:0",
+            "kube-scheduler=pod:batch/b-0:http",
+            "kube-scheduler=pod:batch/../b",
+            "kube-scheduler=pod:batch/",
+            "kube-scheduler=http://127.0.0.1:10259",
+            "etcd=pod:kube-system/etcd-n1",
+        ] {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_is_read_as_openssl_writes_it() {
+        let colons = ["0f"; 32].join(":").to_uppercase();
+        let due = (
+            ComponentName::new(ComponentKind::KubeScheduler, "a"),
+            [15; 32],
+        );
+        assert_eq!(pin(&format!("kube-scheduler/a={colons}")), Ok(due.clone()));
+        assert_eq!(
+            pin(&format!("kube-scheduler/a={}", "0f".repeat(32))),
+            Ok(due)
+        );
+        for wrong in ["kube-scheduler/a=0f", "kube-scheduler/a", "x=0f"] {
+            assert!(pin(wrong).is_err(), "{wrong}");
+        }
+        assert!(pin(&format!("kube-scheduler/a={}0", "0f".repeat(31))).is_err());
+    }
 }
