@@ -4,6 +4,7 @@ mod collect;
 mod declared;
 mod lookup;
 mod observation;
+mod rbac;
 mod skew;
 mod snapshot;
 
@@ -25,6 +26,7 @@ enum Command {
     Collect(Box<collect::CollectArgs>),
     Declared(Box<declared::DeclaredArgs>),
     Lookup(Box<lookup::LookupArgs>),
+    Rbac(Box<rbac::RbacArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
     Version(VersionArgs),
@@ -35,6 +37,7 @@ pub(crate) fn main(env: Env) -> ExitCode {
         Command::Collect(args) => collect::run(&args, env),
         Command::Declared(args) => declared::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
+        Command::Rbac(args) => rbac::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),
         Command::Version(args) => version::run("features", &args, env),
