@@ -5,6 +5,7 @@
 pub(crate) mod access_report;
 pub(crate) mod check_report;
 pub(crate) mod declared_features;
+pub(crate) mod feature_writers;
 pub(crate) mod gate_history;
 pub(crate) mod gate_skew;
 pub(crate) mod gate_snapshot;

@@ -6,6 +6,7 @@ mod declared;
 mod fail_on;
 mod lookup;
 mod observation;
+mod rbac;
 mod skew;
 mod snapshot;
 
@@ -28,6 +29,7 @@ enum Command {
     Conformance(Box<conformance::ConformanceArgs>),
     Declared(Box<declared::DeclaredArgs>),
     Lookup(Box<lookup::LookupArgs>),
+    Rbac(Box<rbac::RbacArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
     Version(VersionArgs),
@@ -39,6 +41,7 @@ pub(crate) fn main(env: Env) -> ExitCode {
         Command::Conformance(args) => conformance::run(&args, env),
         Command::Declared(args) => declared::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
+        Command::Rbac(args) => rbac::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),
         Command::Version(args) => version::run("features", &args, env),
