@@ -2,6 +2,7 @@
 
 mod collect;
 mod declared;
+mod explain;
 mod lookup;
 mod observation;
 mod skew;
@@ -24,6 +25,7 @@ struct Features {
 enum Command {
     Collect(Box<collect::CollectArgs>),
     Declared(Box<declared::DeclaredArgs>),
+    Explain(Box<explain::ExplainArgs>),
     Lookup(Box<lookup::LookupArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
@@ -34,6 +36,7 @@ pub(crate) fn main(env: Env) -> ExitCode {
     super::main::<Features>(env, "features", |features, env| match features.command {
         Command::Collect(args) => collect::run(&args, env),
         Command::Declared(args) => declared::run(&args, env),
+        Command::Explain(args) => explain::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),
