@@ -9,6 +9,7 @@ pub(crate) mod conformance;
 mod deadline;
 pub(crate) mod declared;
 pub(crate) mod explain;
+pub(crate) mod fulfilment;
 pub(crate) mod gates;
 mod index;
 pub(crate) mod lookup;

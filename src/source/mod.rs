@@ -17,6 +17,7 @@ pub(crate) mod gather;
 pub(crate) mod kubeconfig;
 mod lines;
 pub(crate) mod live;
+pub(crate) mod manifest;
 pub(crate) mod offline;
 pub(crate) mod pin;
 pub(crate) mod proxy;

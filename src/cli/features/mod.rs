@@ -3,6 +3,7 @@
 mod collect;
 mod conformance;
 mod declared;
+mod explain;
 mod fail_on;
 mod lookup;
 mod observation;
@@ -28,6 +29,7 @@ enum Command {
     Collect(Box<collect::CollectArgs>),
     Conformance(Box<conformance::ConformanceArgs>),
     Declared(Box<declared::DeclaredArgs>),
+    Explain(Box<explain::ExplainArgs>),
     Lookup(Box<lookup::LookupArgs>),
     Rbac(Box<rbac::RbacArgs>),
     Skew(Box<skew::SkewArgs>),
@@ -40,6 +42,7 @@ pub(crate) fn main(env: Env) -> ExitCode {
         Command::Collect(args) => collect::run(&args, env),
         Command::Conformance(args) => conformance::run(&args, env),
         Command::Declared(args) => declared::run(&args, env),
+        Command::Explain(args) => explain::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
         Command::Rbac(args) => rbac::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
