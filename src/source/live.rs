@@ -694,7 +694,7 @@ mod tests {
         let status = Right::get("", "pods/status", Some("shop"), "web/..");
         assert_eq!(
             place(&status),
-            "/api/v1/namespaces/shop/pods/web%2F%2E%2E/status"
+            "/api/v1/namespaces/shop/pods/web%2F../status"
         );
         let right = &hostile.watch_rights()[0];
         assert_eq!(

@@ -100,7 +100,8 @@ fn compare(
     due: &[&str],
 ) -> Result<(), Box<dyn Error>> {
     let questions: Vec<Value> = questions.collect();
-    let lines: String = questions.iter().map(|it| format!("{it}\n")).collect();
+    let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
+    let lines = lines.join("\n") + "\n";
     let answers = testkit::requirements(minor, release, &lines)?;
     let answers: Vec<Vec<String>> = answers
         .lines()

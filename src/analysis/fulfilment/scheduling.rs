@@ -93,7 +93,7 @@ fn of_nodes(
     };
     let eligible: Vec<&NodeRow> = rows
         .iter()
-        .filter(|row| !row.missing.iter().any(|name| is_checked(name)))
+        .filter(|row| !row.missing.iter().any(is_checked))
         .collect();
     let declaring = rows.iter().filter(|row| row.satisfies).count();
     let sure = eligible
