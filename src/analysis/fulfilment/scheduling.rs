@@ -34,6 +34,7 @@ pub(super) fn judge(case: &Case<'_>) -> Judgement {
         ));
     }
     match &case.subject.pod.node {
+        Some(node) if is_refused(case) => refused(case, node),
         Some(node) => bound(case, node),
         None => unbound(case, &required),
     }
@@ -145,9 +146,18 @@ fn of_nodes(
             if rows.is_empty() {
                 format!("It requires {all}, and there is no node.")
             } else {
-                format!(
-                    "{listing}: it stays Pending until one does, and the scheduler tries it again as soon as one does."
-                )
+                if required
+                    .iter()
+                    .all(|it| case.scheduler.checks(it) == Some(true))
+                {
+                    format!(
+                        "{listing}: it stays Pending, and the scheduler tries it again as soon as one does."
+                    )
+                } else {
+                    format!(
+                        "{listing}: a scheduler that checks it leaves it Pending; whether this one does is not known."
+                    )
+                }
             },
         );
         let gates: Vec<&str> = required
@@ -296,31 +306,68 @@ fn of_scheduler(case: &Case<'_>) -> Vec<Evidence> {
     found
 }
 
-fn bound(case: &Case<'_>, node: &str) -> Judgement {
+/// Whether its kubelet has refused it.
+fn is_refused(case: &Case<'_>) -> bool {
     let pod = case.subject.pod;
-    let Some(judged) = case.nodes.get(node) else {
-        return Judgement::of(unseen(case, node));
-    };
-    let row = case.row(judged, For::Scheduling);
-    let lacking: Vec<&'static str> = row.missing.iter().chain(&row.unproven).copied().collect();
-    let mut verdict = of_node(case, &row, &lacking);
-    let how = match case.bound_by() {
+    pod.phase.as_deref() == Some("Failed") && pod.reason.as_deref() == Some(UNSUPPORTED)
+}
+
+/// Its kubelet has refused it, whatever the node says now.
+fn refused(case: &Case<'_>, node: &str) -> Judgement {
+    let pod = case.subject.pod;
+    let message = pod.message.as_deref().unwrap_or_default();
+    let mut verdict = verdict(
+        VerdictKind::RefusedByKubelet,
+        "refused",
+        format!("The kubelet of {node} refused it: {UNSUPPORTED}."),
+    );
+    verdict.evidence = vec![
+        case.of_pod(format!("status: Failed, {UNSUPPORTED}: {message}")),
+        case.of_pod(how_bound(case)),
+    ];
+    verdict.advice = vec![match &pod.controller {
+        Some(controller) => {
+            format!("nothing retries this Pod; its controller {controller} makes another one")
+        }
+        None => "nothing retries this Pod, and it has no controller: create it again, and leave the node to a scheduler".to_owned(),
+    }];
+    let judged = case.nodes.get(node);
+    let row = judged.map(|judged| case.row(judged, For::Scheduling));
+    let lacking = row.as_ref().map(lacking_of).unwrap_or_default();
+    Judgement {
+        at_risk: at_risk(case, node, &lacking),
+        nodes: row.into_iter().collect(),
+        ..Judgement::of(verdict)
+    }
+}
+
+fn lacking_of(row: &NodeRow) -> Vec<&'static str> {
+    row.missing.iter().chain(&row.unproven).copied().collect()
+}
+
+fn how_bound(case: &Case<'_>) -> &'static str {
+    match case.bound_by() {
         Some(BoundBy::Hand) => {
             "spec.nodeName was written without a scheduler: nobody looked at what it requires before"
         }
         Some(BoundBy::Binding) => "nobody owns spec.nodeName: a scheduler bound it",
         _ => "who put it on its node is not known",
+    }
+}
+
+fn bound(case: &Case<'_>, node: &str) -> Judgement {
+    let Some(judged) = case.nodes.get(node) else {
+        return Judgement::of(unseen(case, node));
     };
-    verdict.evidence.push(case.of_pod(how));
-    if !lacking.is_empty() || row.stale != Some(false) {
+    let row = case.row(judged, For::Scheduling);
+    let lacking = lacking_of(&row);
+    let mut verdict = of_node(case, &row, &lacking);
+    verdict.evidence.push(case.of_pod(how_bound(case)));
+    verdict.evidence.push(case.listing(&row));
+    if row.missing.is_empty() && row.stale != Some(false) {
         verdict.evidence.extend(case.worth(node));
     }
-    let is_refused = pod.reason.as_deref() == Some(UNSUPPORTED);
-    let at_risk = if lacking.is_empty() && !is_refused {
-        Vec::new()
-    } else {
-        at_risk(case, node, &lacking)
-    };
+    let at_risk = at_risk(case, node, &lacking);
     if !at_risk.is_empty() && row.kubelet == KubeletDoes::Refuses {
         verdict.advice.push(format!(
             "{} other Pods of {node} would fail with it: move them before its kubelet starts again",
@@ -356,26 +403,8 @@ pub(super) fn unseen(case: &Case<'_>, node: &str) -> Verdict {
 fn of_node(case: &Case<'_>, row: &NodeRow, lacking: &[&'static str]) -> Verdict {
     let pod = case.subject.pod;
     let node = &row.name;
-    if pod.phase.as_deref() == Some("Failed") && pod.reason.as_deref() == Some(UNSUPPORTED) {
-        let mut verdict = verdict(
-            VerdictKind::RefusedByKubelet,
-            "refused",
-            format!("The kubelet of {node} refused it: {UNSUPPORTED}."),
-        );
-        let message = pod.message.as_deref().unwrap_or_default();
-        verdict.evidence = vec![case.of_pod(format!("status: Failed, {UNSUPPORTED}: {message}"))];
-        verdict.advice = vec![match &pod.controller {
-            Some(controller) => format!("nothing retries this Pod; its controller {controller} makes another one"),
-            None => "nothing retries this Pod, and it has no controller: create it again, without spec.nodeName".to_owned(),
-        }];
-        return verdict;
-    }
     let all = names(lacking);
-    let whose = if row.unproven.is_empty() {
-        "does not declare"
-    } else {
-        "lists, and cannot have,"
-    };
+    let lacks = lacks(row);
     let runs = pod.start.is_some() && !pod.finished();
     match row.kubelet {
         KubeletDoes::Runs => {
@@ -394,7 +423,7 @@ fn of_node(case: &Case<'_>, row: &NodeRow, lacking: &[&'static str]) -> Verdict 
             ..verdict(
                 VerdictKind::RefusedByKubelet,
                 "refused-at-restart",
-                format!("It runs on {node}, which {whose} {all}: when the kubelet there starts again it looks anew, and the Pod fails with {UNSUPPORTED}."),
+                format!("It runs, and {lacks}: when the kubelet there starts again it looks anew, and the Pod fails with {UNSUPPORTED}."),
             )
         },
         KubeletDoes::Refuses => Verdict {
@@ -402,7 +431,7 @@ fn of_node(case: &Case<'_>, row: &NodeRow, lacking: &[&'static str]) -> Verdict 
             ..verdict(
                 VerdictKind::RefusedByKubelet,
                 "refused-on-arrival",
-                format!("{node} {whose} {all}: its kubelet refuses such a Pod with {UNSUPPORTED}."),
+                format!("{lacks}: its kubelet refuses such a Pod with {UNSUPPORTED}."),
             )
         },
         KubeletDoes::Ignores => Verdict {
@@ -410,7 +439,7 @@ fn of_node(case: &Case<'_>, row: &NodeRow, lacking: &[&'static str]) -> Verdict 
             ..verdict(
                 VerdictKind::SilentlyIgnored,
                 "kubelet-does-not-check",
-                format!("{node} {whose} {all}, and its kubelet does not check: the Pod runs there without."),
+                format!("{lacks}, and its kubelet does not check: the Pod runs there without."),
             )
         },
         KubeletDoes::Unknown => Verdict {
@@ -418,9 +447,25 @@ fn of_node(case: &Case<'_>, row: &NodeRow, lacking: &[&'static str]) -> Verdict 
             ..verdict(
                 VerdictKind::Unknown,
                 "kubelet-not-observed",
-                format!("{node} {whose} {all}; whether its kubelet refuses such a Pod, or runs it without, depends on a gate that was not seen."),
+                format!("{lacks}; whether its kubelet refuses such a Pod, or runs it without, depends on a gate that was not seen."),
             )
         },
+    }
+}
+
+/// What a node lacks, in words.
+pub(super) fn lacks(row: &NodeRow) -> String {
+    let node = &row.name;
+    let missing = names(&row.missing);
+    let unproven = names(&row.unproven);
+    match (row.missing.is_empty(), row.unproven.is_empty()) {
+        (true, _) => format!("{node} lists {unproven} in a list that is left over"),
+        (false, true) => format!("{node} does not declare {missing}"),
+        (false, false) => {
+            format!(
+                "{node} does not declare {missing}, and lists {unproven} in a list that is left over"
+            )
+        }
     }
 }
 
