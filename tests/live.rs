@@ -26,6 +26,8 @@ mod dumped;
 mod emulated;
 #[path = "live/expected.rs"]
 mod expected;
+#[path = "live/explained.rs"]
+mod explained;
 #[path = "live/features.rs"]
 mod features;
 #[path = "live/forgotten.rs"]
@@ -155,6 +157,12 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", skew::NAME);
         let clusters = Arc::clone(&clusters);
         let run = move || skew::works(&clusters, &testkit::minors());
+        add(name, Box::new(run));
+    }
+    if let [.., newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", explained::NAME);
+        let clusters = Arc::clone(&clusters);
+        let run = move || explained::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
     }
     if let Some(newest) = testkit::minors().pop() {
