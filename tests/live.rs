@@ -54,6 +54,8 @@ mod moments;
 mod plugin;
 #[path = "live/proxies.rs"]
 mod proxies;
+#[path = "live/rbac.rs"]
+mod rbac;
 #[path = "live/replicas.rs"]
 mod replicas;
 #[path = "live/rows.rs"]
@@ -152,6 +154,11 @@ fn main() -> ExitCode {
         let clusters = Arc::clone(&clusters);
         let run = move || skew::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
+    }
+    for minor in testkit::minors() {
+        let name = format!("{minor}::{}", rbac::NAME);
+        let clusters = Arc::clone(&clusters);
+        add(name, Box::new(move || rbac::works(&clusters, &minor)));
     }
     if let [.., newest] = testkit::minors().as_slice() {
         let name = format!("{newest}::{}", declared::NAME);
