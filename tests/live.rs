@@ -20,6 +20,8 @@ mod collected;
 mod connections;
 #[path = "live/credentials.rs"]
 mod credentials;
+#[path = "live/declared.rs"]
+mod declared;
 #[path = "live/dumped.rs"]
 mod dumped;
 #[path = "live/emulated.rs"]
@@ -54,6 +56,8 @@ mod moments;
 mod plugin;
 #[path = "live/proxies.rs"]
 mod proxies;
+#[path = "live/rbac.rs"]
+mod rbac;
 #[path = "live/replicas.rs"]
 mod replicas;
 #[path = "live/requirements.rs"]
@@ -163,6 +167,17 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", explained::NAME);
         let clusters = Arc::clone(&clusters);
         let run = move || explained::works(&clusters, &testkit::minors());
+        add(name, Box::new(run));
+    }
+    for minor in testkit::minors() {
+        let name = format!("{minor}::{}", rbac::NAME);
+        let clusters = Arc::clone(&clusters);
+        add(name, Box::new(move || rbac::works(&clusters, &minor)));
+    }
+    if let [.., newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", declared::NAME);
+        let clusters = Arc::clone(&clusters);
+        let run = move || declared::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
     }
     if let Some(newest) = testkit::minors().pop() {

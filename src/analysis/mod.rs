@@ -17,6 +17,7 @@ mod nominations;
 pub(crate) mod preempted_note;
 #[cfg(test)]
 mod properties;
+pub(crate) mod reader;
 pub(crate) mod requirement;
 mod room;
 pub(crate) mod select;

@@ -521,6 +521,8 @@ fn selectors(want: &Want, right: &Right) -> Vec<String> {
         | Want::ServerVersion
         | Want::Nodes
         | Want::NodeLeases
+        | Want::ClusterRoles
+        | Want::ClusterRoleBindings
         | Want::ServerAddresses
         | Want::ServerSamples { .. }
         | Want::Configuration(_)

@@ -406,6 +406,29 @@ impl Cluster {
         Ok(self.supervisor.run(program)?)
     }
 
+    /// Starts a component again that was killed or stopped, as another minor of the cluster's and with other gates: its own
+    /// `--feature-gates` count no more.
+    pub fn start_as(
+        &self,
+        component: &str,
+        minor: &str,
+        arguments: &[&str],
+    ) -> Result<(), ClusterError> {
+        let programs = self.programs.borrow();
+        let known = programs.iter().find(|program| program.name == component);
+        let mut program = known
+            .ok_or_else(|| SupervisorError::Refused(format!("there is no process {component}")))?
+            .clone();
+        drop(programs);
+        program.path = component::binary(minor, &program.path);
+        program
+            .arguments
+            .retain(|argument| !argument.starts_with("--feature-gates="));
+        let others = arguments.iter().map(|argument| (*argument).to_owned());
+        program.arguments.extend(others);
+        self.run(program)
+    }
+
     /// Starts one more API server on the same etcd, at an address of its own and on a host of another name, with arguments of its
     /// own; waits until its cluster knows its address and its lease, and returns its component name.
     pub fn start_api_server(

@@ -4,6 +4,7 @@
 //! It must not start anything.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -339,7 +340,7 @@ impl Plan {
         Program {
             name: name.to_owned(),
             // The last part stays the binary's name: managedFields call the manager so.
-            path: format!("{BIN}/{}/{binary}", self.minors.of(name, binary)).into(),
+            path: binary_of(self.minors.of(name, binary), binary),
             arguments,
             kubelet: None,
         }
@@ -398,6 +399,16 @@ pub(crate) fn server(address: &str) -> String {
 /// The name of the host that the n-th API server runs on.
 pub(crate) fn host_name(n: u16) -> String {
     format!("control-plane-{n}")
+}
+
+fn binary_of(minor: &str, binary: &str) -> PathBuf {
+    format!("{BIN}/{minor}/{binary}").into()
+}
+
+/// The same binary of another minor.
+pub(crate) fn binary(minor: &str, path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    binary_of(minor, &name)
 }
 
 /// The name of a node's kubelet among the components.

@@ -6,8 +6,10 @@
 mod advice;
 mod freshness;
 mod life;
+pub(crate) mod policy;
 mod pretence;
 pub(crate) mod wants;
+pub(crate) mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

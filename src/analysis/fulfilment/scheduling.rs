@@ -14,6 +14,9 @@ use crate::answer::nomination_explanation::Evidence;
 use crate::model::coverage::State;
 use crate::model::want::Want;
 
+/// Nodes that are told of one by one.
+const SHOWN: usize = 3;
+
 /// Reason of a Pod that its kubelet refused (kubernetes 1.37 `pkg/kubelet/lifecycle/handlers.go`).
 const UNSUPPORTED: &str = "PodFeatureUnsupported";
 
@@ -94,7 +97,7 @@ fn of_nodes(
     };
     let eligible: Vec<&NodeRow> = rows
         .iter()
-        .filter(|row| !row.missing.iter().any(|name| is_checked(name)))
+        .filter(|row| !row.missing.iter().any(is_checked))
         .collect();
     let declaring = rows.iter().filter(|row| row.satisfies).count();
     let sure = eligible
@@ -102,7 +105,11 @@ fn of_nodes(
         .filter(|row| row.satisfies && row.unproven.is_empty())
         .count();
     let listing = format!("{declaring} of {} nodes declare {all}", rows.len());
-    let lacking: Vec<&&NodeRow> = eligible.iter().filter(|row| !row.satisfies).collect();
+    let lacking: Vec<&NodeRow> = eligible
+        .iter()
+        .filter(|row| !row.satisfies)
+        .copied()
+        .collect();
     if !is_listed && lacking.is_empty() && sure == 0 {
         return Verdict {
             evidence: vec![case.of_pod("the Nodes could not all be read")],
@@ -114,63 +121,11 @@ fn of_nodes(
             )
         };
     }
-    if let Some(first) = lacking.first() {
-        let ignored = names(&first.missing);
-        let where_to = some(
-            &lacking
-                .iter()
-                .map(|row| row.name.clone())
-                .collect::<Vec<_>>(),
-        );
-        let mut verdict = verdict(
-            VerdictKind::SilentlyIgnored,
-            "scheduler-does-not-check",
-            format!(
-                "The scheduler does not check {ignored}: the Pod may come to {where_to}, which does not declare it. {listing}."
-            ),
-        );
-        verdict.evidence = lacking
-            .iter()
-            .take(3)
-            .map(|row| on_arrival(case, row))
-            .collect();
-        verdict.advice = vec![
-            "keep it on nodes that declare what it requires by node affinity, until the scheduler is of a version that checks".to_owned(),
-        ];
-        return verdict;
+    if !lacking.is_empty() {
+        return unchecked(case, &lacking, &listing);
     }
     if eligible.is_empty() {
-        let mut verdict = verdict(
-            VerdictKind::Unsatisfied,
-            "no-node-declares",
-            if rows.is_empty() {
-                format!("It requires {all}, and there is no node.")
-            } else {
-                if required
-                    .iter()
-                    .all(|it| case.scheduler.checks(it) == Some(true))
-                {
-                    format!(
-                        "{listing}: it stays Pending, and the scheduler tries it again as soon as one does."
-                    )
-                } else {
-                    format!(
-                        "{listing}: a scheduler that checks it leaves it Pending; whether this one does is not known."
-                    )
-                }
-            },
-        );
-        let gates: Vec<&str> = required
-            .iter()
-            .flat_map(|it| it.gates.iter().copied())
-            .collect();
-        let feature = required.first().map_or("", |it| it.name);
-        verdict.advice = vec![
-            format!("see why nodes do not declare it: kubectl features declared --missing {feature}"),
-            format!("a kubelet declares it with its gates on ({}), or the Pod does without: {}", gates.join(", "), fields(case)),
-            "preemption does not help, and an autoscaler that adds nodes by a template does not know what they will declare".to_owned(),
-        ];
-        return verdict;
+        return unsatisfied(case, required, &listing);
     }
     if sure == 0 {
         return on_stale_promises(case, &eligible, &listing);
@@ -196,6 +151,59 @@ fn of_nodes(
             doubtful.join(" ")
         ));
     }
+    verdict
+}
+
+/// The scheduler lets it come to nodes that lack something, for it does not look.
+fn unchecked(case: &Case<'_>, lacking: &[&NodeRow], listing: &str) -> Verdict {
+    let ignored = lacking.first().map(|row| names(&row.missing));
+    let ignored = ignored.unwrap_or_default();
+    let nodes: Vec<String> = lacking.iter().map(|row| row.name.clone()).collect();
+    let nodes = some(&nodes);
+    let mut verdict = verdict(
+        VerdictKind::SilentlyIgnored,
+        "scheduler-does-not-check",
+        format!(
+            "The scheduler does not check {ignored}: the Pod may come to {nodes}, which does not declare it. {listing}."
+        ),
+    );
+    let some_nodes = lacking.iter().take(SHOWN);
+    verdict.evidence = some_nodes.map(|row| on_arrival(case, row)).collect();
+    verdict.advice = vec![
+        "keep it on nodes that declare what it requires by node affinity, until the scheduler is of a version that checks".to_owned(),
+    ];
+    verdict
+}
+
+/// No node declares what it requires.
+fn unsatisfied(case: &Case<'_>, required: &[&'static Feature], listing: &str) -> Verdict {
+    let is_sure = required
+        .iter()
+        .all(|it| case.scheduler.checks(it) == Some(true));
+    let then = if is_sure {
+        "it stays Pending, and the scheduler tries it again as soon as one does"
+    } else {
+        "a scheduler that checks it leaves it Pending; whether this one does is not known"
+    };
+    let mut verdict = verdict(
+        VerdictKind::Unsatisfied,
+        "no-node-declares",
+        format!("{listing}: {then}."),
+    );
+    let gates: Vec<&str> = required
+        .iter()
+        .flat_map(|it| it.gates.iter().copied())
+        .collect();
+    let feature = required.first().map_or("", |it| it.name);
+    verdict.advice = vec![
+        format!("see why nodes do not declare it: kubectl features declared --missing {feature}"),
+        format!(
+            "a kubelet declares it with its gates on ({}), or the Pod does without: {}",
+            gates.join(", "),
+            fields(case)
+        ),
+        "preemption does not help, and an autoscaler that adds nodes by a template does not know what they will declare".to_owned(),
+    ];
     verdict
 }
 
@@ -232,7 +240,7 @@ fn on_stale_promises(case: &Case<'_>, eligible: &[&NodeRow], listing: &str) -> V
     );
     verdict.evidence = eligible
         .iter()
-        .take(3)
+        .take(SHOWN)
         .flat_map(|row| case.worth(&row.name))
         .collect();
     verdict.advice =

@@ -5,6 +5,7 @@ mod declared;
 mod explain;
 mod lookup;
 mod observation;
+mod rbac;
 mod skew;
 mod snapshot;
 
@@ -27,6 +28,7 @@ enum Command {
     Declared(Box<declared::DeclaredArgs>),
     Explain(Box<explain::ExplainArgs>),
     Lookup(Box<lookup::LookupArgs>),
+    Rbac(Box<rbac::RbacArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
     Version(VersionArgs),
@@ -38,6 +40,7 @@ pub(crate) fn main(env: Env) -> ExitCode {
         Command::Declared(args) => declared::run(&args, env),
         Command::Explain(args) => explain::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
+        Command::Rbac(args) => rbac::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),
         Command::Version(args) => version::run("features", &args, env),

@@ -245,6 +245,7 @@ pub(super) fn take(
     pour(&mut world, &mut origins);
     let is_told = world.statements().next().is_some()
         || world.nodes().next().is_some()
+        || world.cluster_roles().next().is_some()
         || world.pods().any(|pod| pod.value.component.is_some());
     if !is_told {
         let sentence =
