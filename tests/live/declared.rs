@@ -255,7 +255,7 @@ fn says(answer: &Value, node: &str, is_due: [&str; 2]) -> Result<(), Box<dyn Err
 }
 
 /// The list of a node, as kubectl has it.
-fn features(cluster: &Cluster, node: &str) -> Result<Value, Box<dyn Error>> {
+pub(crate) fn features(cluster: &Cluster, node: &str) -> Result<Value, Box<dyn Error>> {
     let run = kubectl(cluster, "admin", &["get", "node", node, "-o", "json"])?;
     let node: Value = serde_json::from_str(&run.stdout)?;
     Ok(node["status"]["declaredFeatures"].clone())
@@ -309,7 +309,7 @@ fn wait(
 }
 
 /// Waits until the kubelet has written its status twice more: whatever it would write by itself is written then.
-fn beats(cluster: &Cluster, node: &str) -> Result<(), Box<dyn Error>> {
+pub(crate) fn beats(cluster: &Cluster, node: &str) -> Result<(), Box<dyn Error>> {
     let mut beats: Vec<String> = Vec::new();
     wait(cluster, node, "three more heartbeats", |node| {
         let beat = ready(node)["lastHeartbeatTime"].to_string();

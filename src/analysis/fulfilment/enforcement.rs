@@ -78,7 +78,13 @@ pub(super) fn scheduler(world: &World, name: &str, named: Option<bool>) -> Enfor
         .flat_map(|server| [*server, Minor(server.0.saturating_sub(1))])
         .collect();
     if let Some(named) = named {
-        allowed.retain(|minor| (*minor <= OLDEST) == named);
+        allowed.retain(|minor| {
+            if named {
+                *minor == OLDEST
+            } else {
+                *minor > OLDEST
+            }
+        });
     }
     let known = if allowed.is_empty() {
         Known::Unknown
@@ -117,11 +123,16 @@ pub(super) fn mechanism(minor: Minor, seen: Option<bool>) -> Mechanism {
 impl Enforcement {
     /// Whether it checks a requirement; null where it is not known, or where several differ.
     pub(super) fn checks(&self, feature: &Feature) -> Option<bool> {
+        self.checks_where(|minor| feature.is_registered(minor))
+    }
+
+    /// The same of what only some minors require.
+    pub(super) fn checks_where(&self, requires: impl Fn(Minor) -> bool) -> Option<bool> {
         if self.has_said_so && self.minors.is_empty() {
             return Some(true);
         }
         let one = |minor: &Minor| {
-            if !feature.is_registered((*minor).min(NEWEST)) {
+            if !requires((*minor).min(NEWEST)) {
                 return Some(false);
             }
             match self.mechanism_of(*minor) {
@@ -137,14 +148,25 @@ impl Enforcement {
         }
     }
 
+    /// The minors that it may be of: all that are known where none was seen.
+    pub(super) fn possible(&self) -> BTreeSet<Minor> {
+        if self.minors.is_empty() {
+            return (OLDEST.0..=NEWEST.0).map(Minor).collect();
+        }
+        self.minors
+            .iter()
+            .map(|minor| (*minor).min(NEWEST))
+            .collect()
+    }
+
     fn mechanism_of(&self, minor: Minor) -> Mechanism {
         mechanism(minor, self.mechanism.or(self.has_said_so.then_some(true)))
     }
 
-    /// What `checks` rests on.
-    pub(super) fn why(&self, feature: &Feature) -> String {
+    /// What an answer of `checks` rests on.
+    pub(super) fn why(&self, feature: &Feature, checks: Option<bool>) -> String {
         let who = self.who();
-        match self.checks(feature) {
+        match checks {
             Some(true) if self.has_said_so => format!("{who} said so"),
             Some(true) => {
                 let is_default = |it: &Minor| self.mechanism_of(*it) == Mechanism::OnByDefault;
@@ -160,7 +182,7 @@ impl Enforcement {
             }
             Some(false) => format!("{who} does not know it"),
             None if self.minors.is_empty() => format!("the version of {who} was not seen"),
-            None => format!("{who} may not know it, or have the gate {MECHANISM} off"),
+            None => format!("it depends on the version, or on the gate {MECHANISM}, of {who}"),
         }
     }
 
@@ -170,7 +192,7 @@ impl Enforcement {
             ([], _) => self.name.clone(),
             (versions, Known::Observed) => format!("{} {}", self.name, versions.join(" and ")),
             (versions, _) => format!(
-                "{}, by the API server's version {},",
+                "{} ({}, by the API server's version)",
                 self.name,
                 versions.join(" or ")
             ),

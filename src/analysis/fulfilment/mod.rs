@@ -10,7 +10,7 @@ mod scheduling;
 mod update;
 mod wants;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -89,14 +89,18 @@ pub(crate) fn subjects<'a>(world: &'a World, request: &'a Request) -> Vec<Subjec
     manifests.chain(chosen).collect()
 }
 
-/// What is required, of anybody who knows it.
-fn required_by(subject: &Subject<'_>, request: &Request) -> impl Iterator<Item = (For, Required)> {
+/// What is required: to be scheduled by anybody who knows it, for an update by an API server that it may be.
+fn required_by(
+    world: &World,
+    subject: &Subject<'_>,
+    request: &Request,
+) -> impl Iterator<Item = (For, Required)> {
     let needs = subject.pod.needs.as_deref();
     let scheduling = needs.map_or_else(Vec::new, for_scheduling);
     let update = request.update.as_ref().and_then(|new| new.needs.as_deref());
-    let update = needs
-        .zip(update)
-        .map_or_else(Vec::new, |(old, new)| for_update(old, new));
+    let update = needs.zip(update).map_or_else(Vec::new, |(old, new)| {
+        for_update(old, new, &enforcement::api_server(world).possible())
+    });
     let scheduling = scheduling.into_iter().map(|it| (For::Scheduling, it));
     scheduling.chain(update.into_iter().map(|it| (For::Update, it)))
 }
@@ -105,11 +109,11 @@ fn for_scheduling(needs: &PodNeeds) -> Vec<Required> {
     requirement::for_scheduling(needs, release(NEWEST))
 }
 
-/// By every minor's rules together, each feature once; which minor has it, its enforcer says.
-fn for_update(old: &PodNeeds, new: &PodNeeds) -> Vec<Required> {
+/// By the rules of these minors together, each feature once.
+fn for_update(old: &PodNeeds, new: &PodNeeds, minors: &BTreeSet<Minor>) -> Vec<Required> {
     let mut found: BTreeMap<&str, Required> = BTreeMap::new();
-    for minor in (requirement::OLDEST.0..=NEWEST.0).map(Minor) {
-        for required in requirement::for_update(old, new, release(minor)) {
+    for minor in minors {
+        for required in requirement::for_update(old, new, release(*minor)) {
             found.insert(required.feature.name, required);
         }
     }
@@ -133,6 +137,31 @@ impl Case<'_> {
     fn features(&self, for_what: For) -> Vec<&'static Feature> {
         let of = self.required.iter().filter(|(of, _)| *of == for_what);
         of.map(|(_, required)| required.feature).collect()
+    }
+
+    /// Whether the API server checks a feature at this update: one minor may see a change where another sees none.
+    fn admission_checks(&self, feature: &Feature) -> Option<bool> {
+        let old = self.subject.pod.needs.as_deref();
+        self.api_server.checks_where(|minor| {
+            let update = old.zip(self.new);
+            let required =
+                update.map(|(old, new)| requirement::for_update(old, new, release(minor)));
+            let names = required.into_iter().flatten().map(|it| it.feature.name);
+            names.collect::<Vec<_>>().contains(&feature.name)
+        })
+    }
+
+    /// What a node lists.
+    fn listing(&self, row: &NodeRow) -> Evidence {
+        let judged = self.nodes.get(row.name.as_str());
+        let features = judged.map(|judged| judged.features().join(", "));
+        let features = features.filter(|text| !text.is_empty());
+        let version = row.version.as_deref().unwrap_or("of an unknown version");
+        let features = features.unwrap_or_else(|| "nothing".to_owned());
+        self.of_node(
+            &row.name,
+            format!("{}, kubelet {version}, declares {features}", row.name),
+        )
     }
 
     fn row(&self, judged: &Judged<'_>, for_what: For) -> NodeRow {
@@ -213,7 +242,7 @@ pub(crate) fn explain(
                 .filter_map(|it| message::lacking_features(&it.text));
             let named = lacking.next().map(|names| !names.is_empty());
             let case = Case {
-                required: required_by(&subject, request).collect(),
+                required: required_by(world, &subject, request).collect(),
                 scheduler: enforcement::scheduler(world, &subject.pod.scheduler_name, named),
                 api_server: enforcement::api_server(world),
                 new: request.update.as_ref().and_then(|new| new.needs.as_deref()),
@@ -322,9 +351,9 @@ impl Judgement {
 
 fn requirement(case: &Case<'_>, (for_what, required): &(For, Required)) -> Requirement {
     let feature = required.feature;
-    let enforcer = match for_what {
-        For::Scheduling => &case.scheduler,
-        For::Update => &case.api_server,
+    let (enforcer, checks) = match for_what {
+        For::Scheduling => (&case.scheduler, case.scheduler.checks(feature)),
+        For::Update => (&case.api_server, case.admission_checks(feature)),
     };
     let because = required.because.iter().map(|it| Because {
         field: it.field.clone(),
@@ -336,8 +365,8 @@ fn requirement(case: &Case<'_>, (for_what, required): &(For, Required)) -> Requi
         r#for: *for_what,
         since: feature.since.to_string(),
         until: feature.until.map(|minor| minor.to_string()),
-        enforced: enforcer.checks(feature).into(),
-        detail: enforcer.why(feature),
+        enforced: checks.into(),
+        detail: enforcer.why(feature, checks),
     }
 }
 

@@ -72,9 +72,6 @@ fn without(
     {
         return KubeletDoes::Runs;
     }
-    if for_what == For::Update {
-        return KubeletDoes::Ignores;
-    }
     let version = judged.node.kubelet_version.as_deref();
     let Some(Release { minor, .. }) = version.and_then(Release::parse) else {
         return KubeletDoes::Unknown;
@@ -82,11 +79,21 @@ fn without(
     if minor <= NEWEST && !feature.is_registered(minor) {
         return KubeletDoes::Ignores;
     }
-    let seen = gates
-        .and_then(|gates| gates.value(MECHANISM))
-        .map(|(on, _)| on);
+    let seen = |gate: &str| gates.and_then(|gates| gates.value(gate)).map(|(on, _)| on);
+    if for_what == For::Update {
+        // It may do what it does not declare.
+        let gates: Vec<Option<bool>> = feature.gates.iter().map(|gate| seen(gate)).collect();
+        return if gates.contains(&Some(false)) {
+            KubeletDoes::Ignores
+        } else if gates.contains(&None) {
+            KubeletDoes::Unknown
+        } else {
+            KubeletDoes::Runs
+        };
+    }
+    let seen = seen(MECHANISM);
     // Who writes a list of its own has the gate on.
-    let writes = !judged.features().is_empty() && judged.judgement.freshness != Freshness::Stale;
+    let writes = !judged.features().is_empty() && judged.judgement.freshness == Freshness::Fresh;
     match mechanism(minor, seen.or(writes.then_some(true))) {
         Mechanism::On => KubeletDoes::Refuses,
         Mechanism::Off => KubeletDoes::Ignores,

@@ -14,6 +14,9 @@ use crate::answer::parts::some;
 use crate::model::coverage::State;
 use crate::model::want::Want;
 
+/// Nodes that are told of one by one.
+const SHOWN: usize = 3;
+
 /// Reason of a Pod that its kubelet refused (kubernetes 1.37 `pkg/kubelet/lifecycle/handlers.go`).
 const UNSUPPORTED: &str = "PodFeatureUnsupported";
 
@@ -34,6 +37,7 @@ pub(super) fn judge(case: &Case<'_>) -> Judgement {
         ));
     }
     match &case.subject.pod.node {
+        Some(node) if is_refused(case) => refused(case, node),
         Some(node) => bound(case, node),
         None => unbound(case, &required),
     }
@@ -101,7 +105,11 @@ fn of_nodes(
         .filter(|row| row.satisfies && row.unproven.is_empty())
         .count();
     let listing = format!("{declaring} of {} nodes declare {all}", rows.len());
-    let lacking: Vec<&&NodeRow> = eligible.iter().filter(|row| !row.satisfies).collect();
+    let lacking: Vec<&NodeRow> = eligible
+        .iter()
+        .filter(|row| !row.satisfies)
+        .copied()
+        .collect();
     if !is_listed && lacking.is_empty() && sure == 0 {
         return Verdict {
             evidence: vec![case.of_pod("the Nodes could not all be read")],
@@ -113,54 +121,11 @@ fn of_nodes(
             )
         };
     }
-    if let Some(first) = lacking.first() {
-        let ignored = names(&first.missing);
-        let where_to = some(
-            &lacking
-                .iter()
-                .map(|row| row.name.clone())
-                .collect::<Vec<_>>(),
-        );
-        let mut verdict = verdict(
-            VerdictKind::SilentlyIgnored,
-            "scheduler-does-not-check",
-            format!(
-                "The scheduler does not check {ignored}: the Pod may come to {where_to}, which does not declare it. {listing}."
-            ),
-        );
-        verdict.evidence = lacking
-            .iter()
-            .take(3)
-            .map(|row| on_arrival(case, row))
-            .collect();
-        verdict.advice = vec![
-            "keep it on nodes that declare what it requires by node affinity, until the scheduler is of a version that checks".to_owned(),
-        ];
-        return verdict;
+    if !lacking.is_empty() {
+        return unchecked(case, &lacking, &listing);
     }
     if eligible.is_empty() {
-        let mut verdict = verdict(
-            VerdictKind::Unsatisfied,
-            "no-node-declares",
-            if rows.is_empty() {
-                format!("It requires {all}, and there is no node.")
-            } else {
-                format!(
-                    "{listing}: it stays Pending until one does, and the scheduler tries it again as soon as one does."
-                )
-            },
-        );
-        let gates: Vec<&str> = required
-            .iter()
-            .flat_map(|it| it.gates.iter().copied())
-            .collect();
-        let feature = required.first().map_or("", |it| it.name);
-        verdict.advice = vec![
-            format!("see why nodes do not declare it: kubectl features declared --missing {feature}"),
-            format!("a kubelet declares it with its gates on ({}), or the Pod does without: {}", gates.join(", "), fields(case)),
-            "preemption does not help, and an autoscaler that adds nodes by a template does not know what they will declare".to_owned(),
-        ];
-        return verdict;
+        return unsatisfied(case, required, &listing);
     }
     if sure == 0 {
         return on_stale_promises(case, &eligible, &listing);
@@ -186,6 +151,59 @@ fn of_nodes(
             doubtful.join(" ")
         ));
     }
+    verdict
+}
+
+/// The scheduler lets it come to nodes that lack something, for it does not look.
+fn unchecked(case: &Case<'_>, lacking: &[&NodeRow], listing: &str) -> Verdict {
+    let ignored = lacking.first().map(|row| names(&row.missing));
+    let ignored = ignored.unwrap_or_default();
+    let nodes: Vec<String> = lacking.iter().map(|row| row.name.clone()).collect();
+    let nodes = some(&nodes);
+    let mut verdict = verdict(
+        VerdictKind::SilentlyIgnored,
+        "scheduler-does-not-check",
+        format!(
+            "The scheduler does not check {ignored}: the Pod may come to {nodes}, which does not declare it. {listing}."
+        ),
+    );
+    let some_nodes = lacking.iter().take(SHOWN);
+    verdict.evidence = some_nodes.map(|row| on_arrival(case, row)).collect();
+    verdict.advice = vec![
+        "keep it on nodes that declare what it requires by node affinity, until the scheduler is of a version that checks".to_owned(),
+    ];
+    verdict
+}
+
+/// No node declares what it requires.
+fn unsatisfied(case: &Case<'_>, required: &[&'static Feature], listing: &str) -> Verdict {
+    let is_sure = required
+        .iter()
+        .all(|it| case.scheduler.checks(it) == Some(true));
+    let then = if is_sure {
+        "it stays Pending, and the scheduler tries it again as soon as one does"
+    } else {
+        "a scheduler that checks it leaves it Pending; whether this one does is not known"
+    };
+    let mut verdict = verdict(
+        VerdictKind::Unsatisfied,
+        "no-node-declares",
+        format!("{listing}: {then}."),
+    );
+    let gates: Vec<&str> = required
+        .iter()
+        .flat_map(|it| it.gates.iter().copied())
+        .collect();
+    let feature = required.first().map_or("", |it| it.name);
+    verdict.advice = vec![
+        format!("see why nodes do not declare it: kubectl features declared --missing {feature}"),
+        format!(
+            "a kubelet declares it with its gates on ({}), or the Pod does without: {}",
+            gates.join(", "),
+            fields(case)
+        ),
+        "preemption does not help, and an autoscaler that adds nodes by a template does not know what they will declare".to_owned(),
+    ];
     verdict
 }
 
@@ -222,7 +240,7 @@ fn on_stale_promises(case: &Case<'_>, eligible: &[&NodeRow], listing: &str) -> V
     );
     verdict.evidence = eligible
         .iter()
-        .take(3)
+        .take(SHOWN)
         .flat_map(|row| case.worth(&row.name))
         .collect();
     verdict.advice =
@@ -296,31 +314,68 @@ fn of_scheduler(case: &Case<'_>) -> Vec<Evidence> {
     found
 }
 
-fn bound(case: &Case<'_>, node: &str) -> Judgement {
+/// Whether its kubelet has refused it.
+fn is_refused(case: &Case<'_>) -> bool {
     let pod = case.subject.pod;
-    let Some(judged) = case.nodes.get(node) else {
-        return Judgement::of(unseen(case, node));
-    };
-    let row = case.row(judged, For::Scheduling);
-    let lacking: Vec<&'static str> = row.missing.iter().chain(&row.unproven).copied().collect();
-    let mut verdict = of_node(case, &row, &lacking);
-    let how = match case.bound_by() {
+    pod.phase.as_deref() == Some("Failed") && pod.reason.as_deref() == Some(UNSUPPORTED)
+}
+
+/// Its kubelet has refused it, whatever the node says now.
+fn refused(case: &Case<'_>, node: &str) -> Judgement {
+    let pod = case.subject.pod;
+    let message = pod.message.as_deref().unwrap_or_default();
+    let mut verdict = verdict(
+        VerdictKind::RefusedByKubelet,
+        "refused",
+        format!("The kubelet of {node} refused it: {UNSUPPORTED}."),
+    );
+    verdict.evidence = vec![
+        case.of_pod(format!("status: Failed, {UNSUPPORTED}: {message}")),
+        case.of_pod(how_bound(case)),
+    ];
+    verdict.advice = vec![match &pod.controller {
+        Some(controller) => {
+            format!("nothing retries this Pod; its controller {controller} makes another one")
+        }
+        None => "nothing retries this Pod, and it has no controller: create it again, and leave the node to a scheduler".to_owned(),
+    }];
+    let judged = case.nodes.get(node);
+    let row = judged.map(|judged| case.row(judged, For::Scheduling));
+    let lacking = row.as_ref().map(lacking_of).unwrap_or_default();
+    Judgement {
+        at_risk: at_risk(case, node, &lacking),
+        nodes: row.into_iter().collect(),
+        ..Judgement::of(verdict)
+    }
+}
+
+fn lacking_of(row: &NodeRow) -> Vec<&'static str> {
+    row.missing.iter().chain(&row.unproven).copied().collect()
+}
+
+fn how_bound(case: &Case<'_>) -> &'static str {
+    match case.bound_by() {
         Some(BoundBy::Hand) => {
             "spec.nodeName was written without a scheduler: nobody looked at what it requires before"
         }
         Some(BoundBy::Binding) => "nobody owns spec.nodeName: a scheduler bound it",
         _ => "who put it on its node is not known",
+    }
+}
+
+fn bound(case: &Case<'_>, node: &str) -> Judgement {
+    let Some(judged) = case.nodes.get(node) else {
+        return Judgement::of(unseen(case, node));
     };
-    verdict.evidence.push(case.of_pod(how));
-    if !lacking.is_empty() || row.stale != Some(false) {
+    let row = case.row(judged, For::Scheduling);
+    let lacking = lacking_of(&row);
+    let mut verdict = of_node(case, &row, &lacking);
+    verdict.evidence.push(case.of_pod(how_bound(case)));
+    verdict.evidence.push(case.listing(&row));
+    if row.missing.is_empty() && row.stale != Some(false) {
         verdict.evidence.extend(case.worth(node));
     }
-    let is_refused = pod.reason.as_deref() == Some(UNSUPPORTED);
-    let at_risk = if lacking.is_empty() && !is_refused {
-        Vec::new()
-    } else {
-        at_risk(case, node, &lacking)
-    };
+    let at_risk = at_risk(case, node, &lacking);
     if !at_risk.is_empty() && row.kubelet == KubeletDoes::Refuses {
         verdict.advice.push(format!(
             "{} other Pods of {node} would fail with it: move them before its kubelet starts again",
@@ -356,26 +411,8 @@ pub(super) fn unseen(case: &Case<'_>, node: &str) -> Verdict {
 fn of_node(case: &Case<'_>, row: &NodeRow, lacking: &[&'static str]) -> Verdict {
     let pod = case.subject.pod;
     let node = &row.name;
-    if pod.phase.as_deref() == Some("Failed") && pod.reason.as_deref() == Some(UNSUPPORTED) {
-        let mut verdict = verdict(
-            VerdictKind::RefusedByKubelet,
-            "refused",
-            format!("The kubelet of {node} refused it: {UNSUPPORTED}."),
-        );
-        let message = pod.message.as_deref().unwrap_or_default();
-        verdict.evidence = vec![case.of_pod(format!("status: Failed, {UNSUPPORTED}: {message}"))];
-        verdict.advice = vec![match &pod.controller {
-            Some(controller) => format!("nothing retries this Pod; its controller {controller} makes another one"),
-            None => "nothing retries this Pod, and it has no controller: create it again, without spec.nodeName".to_owned(),
-        }];
-        return verdict;
-    }
     let all = names(lacking);
-    let whose = if row.unproven.is_empty() {
-        "does not declare"
-    } else {
-        "lists, and cannot have,"
-    };
+    let lacks = lacks(row);
     let runs = pod.start.is_some() && !pod.finished();
     match row.kubelet {
         KubeletDoes::Runs => {
@@ -394,7 +431,7 @@ fn of_node(case: &Case<'_>, row: &NodeRow, lacking: &[&'static str]) -> Verdict 
             ..verdict(
                 VerdictKind::RefusedByKubelet,
                 "refused-at-restart",
-                format!("It runs on {node}, which {whose} {all}: when the kubelet there starts again it looks anew, and the Pod fails with {UNSUPPORTED}."),
+                format!("It runs, and {lacks}: when the kubelet there starts again it looks anew, and the Pod fails with {UNSUPPORTED}."),
             )
         },
         KubeletDoes::Refuses => Verdict {
@@ -402,7 +439,7 @@ fn of_node(case: &Case<'_>, row: &NodeRow, lacking: &[&'static str]) -> Verdict 
             ..verdict(
                 VerdictKind::RefusedByKubelet,
                 "refused-on-arrival",
-                format!("{node} {whose} {all}: its kubelet refuses such a Pod with {UNSUPPORTED}."),
+                format!("{lacks}: its kubelet refuses such a Pod with {UNSUPPORTED}."),
             )
         },
         KubeletDoes::Ignores => Verdict {
@@ -410,7 +447,7 @@ fn of_node(case: &Case<'_>, row: &NodeRow, lacking: &[&'static str]) -> Verdict 
             ..verdict(
                 VerdictKind::SilentlyIgnored,
                 "kubelet-does-not-check",
-                format!("{node} {whose} {all}, and its kubelet does not check: the Pod runs there without."),
+                format!("{lacks}, and its kubelet does not check: the Pod runs there without."),
             )
         },
         KubeletDoes::Unknown => Verdict {
@@ -418,9 +455,25 @@ fn of_node(case: &Case<'_>, row: &NodeRow, lacking: &[&'static str]) -> Verdict 
             ..verdict(
                 VerdictKind::Unknown,
                 "kubelet-not-observed",
-                format!("{node} {whose} {all}; whether its kubelet refuses such a Pod, or runs it without, depends on a gate that was not seen."),
+                format!("{lacks}; whether its kubelet refuses such a Pod, or runs it without, depends on a gate that was not seen."),
             )
         },
+    }
+}
+
+/// What a node lacks, in words.
+pub(super) fn lacks(row: &NodeRow) -> String {
+    let node = &row.name;
+    let missing = names(&row.missing);
+    let unproven = names(&row.unproven);
+    match (row.missing.is_empty(), row.unproven.is_empty()) {
+        (true, _) => format!("{node} lists {unproven} in a list that is left over"),
+        (false, true) => format!("{node} does not declare {missing}"),
+        (false, false) => {
+            format!(
+                "{node} does not declare {missing}, and lists {unproven} in a list that is left over"
+            )
+        }
     }
 }
 

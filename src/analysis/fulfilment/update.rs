@@ -4,7 +4,7 @@
 //! `plugin/pkg/admission/nodedeclaredfeatures/admission.go`). Validation comes before: what may never change answers 422 (observed).
 //! A stale list lets an update pass that its kubelet then ignores (observed: 200, no condition, no event).
 
-use super::scheduling::{names, unseen, verdict};
+use super::scheduling::{lacks, names, unseen, verdict};
 use super::{Case, Judgement};
 use crate::answer::feature_explanation::{
     Answered, For, KubeletDoes, NodeRow, UpdateReport, Verdict, VerdictKind,
@@ -45,7 +45,7 @@ pub(super) fn judge(case: &Case<'_>) -> Judgement {
     let checked = |due: Option<bool>| -> Vec<&'static str> {
         let of = required
             .iter()
-            .filter(|it| case.api_server.checks(it) == due);
+            .filter(|it| case.admission_checks(it) == due);
         let lacking = of.filter(|it| row.missing.contains(&it.name));
         lacking.map(|it| it.name).collect()
     };
@@ -67,7 +67,8 @@ pub(super) fn judge(case: &Case<'_>) -> Judgement {
     } else {
         admitted(accepted(case, &row))
     };
-    if row.stale != Some(false) || judged.verdict.kind != VerdictKind::Satisfied {
+    judged.verdict.evidence.push(case.listing(&row));
+    if row.missing.is_empty() && row.stale != Some(false) {
         judged.verdict.evidence.extend(case.worth(node));
     }
     judged.nodes = vec![row];
@@ -112,8 +113,7 @@ fn refusal(case: &Case<'_>, node: &str, lacking: &[&'static str]) -> Judgement {
 
 /// The API server lets it pass. What then becomes of it depends on the kubelet.
 fn accepted(case: &Case<'_>, row: &NodeRow) -> Verdict {
-    let lacking: Vec<&'static str> = row.missing.iter().chain(&row.unproven).copied().collect();
-    let (node, all) = (&row.name, names(&lacking));
+    let node = &row.name;
     let resize = format!(
         "such a change goes through the subresource: kubectl patch pod {} --subresource=resize",
         case.subject.pod.name.name
@@ -137,20 +137,31 @@ fn accepted(case: &Case<'_>, row: &NodeRow) -> Verdict {
             )
         };
     }
-    let (word, why) = if row.missing.is_empty() {
-        ("stale-promise", "lists, and cannot have,")
+    let lacks = lacks(row);
+    if row.kubelet == KubeletDoes::Unknown {
+        return Verdict {
+            advice: vec!["let the user read nodes/proxy, or nodes/metrics and nodes/configz with --direct-kubelets".to_owned()],
+            ..verdict(
+                VerdictKind::Unknown,
+                "kubelet-not-observed",
+                format!("The API server accepts the update (200), though {lacks}; whether the kubelet does it depends on gates that were not seen."),
+            )
+        };
+    }
+    let word = if row.missing.is_empty() {
+        "stale-promise"
     } else {
-        ("api-server-does-not-check", "does not declare")
+        "api-server-does-not-check"
     };
     Verdict {
         advice: vec![format!(
-            "after the update look at status.resize conditions and status.containerStatuses of the Pod: where nothing changes, {node} does not do it"
+            "after the update look at the conditions PodResizePending and PodResizeInProgress and at status.resources: where none of them changes, {node} does not do it"
         )],
         ..verdict(
             VerdictKind::SilentlyIgnored,
             word,
             format!(
-                "The API server accepts the update (200), though its node {node} {why} {all}: nothing would change there, and nothing would tell."
+                "The API server accepts the update (200), though {lacks}: nothing would change there, and nothing would tell."
             ),
         )
     }

@@ -20,7 +20,7 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
     }
     let mut undecided = BTreeSet::new();
     for subject in subjects(world, request) {
-        if required_by(&subject, request).next().is_none() {
+        if required_by(world, &subject, request).next().is_none() {
             continue;
         }
         let Some(node) = &subject.pod.node else {
