@@ -7,7 +7,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{decode, document};
 use crate::model::fact::Content;
@@ -71,10 +71,12 @@ fn manifest(object: &Value) -> Option<Result<Manifest, String>> {
         .find(|(of, kind, _)| *of == group && *kind == word("kind"))?;
     let mut made = object.pointer(place).cloned().unwrap_or_default();
     let metadata = &object["metadata"];
-    if !place.is_empty()
-        && let Some(template) = made.as_object_mut()
-    {
-        template.insert("metadata".to_owned(), metadata.clone());
+    if !place.is_empty() {
+        // A template that is missing makes a Pod without containers, which is told below.
+        if !made.is_object() {
+            made = json!({});
+        }
+        made["metadata"] = metadata.clone();
     }
     let name = metadata["name"]
         .as_str()
