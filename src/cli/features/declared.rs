@@ -118,13 +118,15 @@ pub(super) fn run(args: &DeclaredArgs, env: &mut Env) -> Result<u8, Error> {
         let is_odd = answer.writers.iter().any(|writer| !writer.expected);
         let worst = is_odd.then_some(Severity::Warning);
         args.output.show(&answer, feature_writers::view, env)?;
-        return Ok(args.fail_on.code(worst, answer.is_incomplete));
+        let code = args.fail_on.code(worst, answer.is_incomplete);
+        return Ok(observed.code(code));
     }
     let answer = declared::declared(&observed.world, &request, observed.now, (env.now)());
 
     // Show.
     args.output.show(&answer, declared_features::view, env)?;
-    Ok(args.fail_on.code(answer.worst(), answer.is_incomplete))
+    let code = args.fail_on.code(answer.worst(), answer.is_incomplete);
+    Ok(observed.code(code))
 }
 
 fn observe(
