@@ -76,6 +76,9 @@ fn manifest(object: &Value) -> Option<Result<Manifest, String>> {
     {
         template.insert("metadata".to_owned(), metadata.clone());
     }
+    if !made.is_object() {
+        made = serde_json::json!({"metadata": metadata});
+    }
     let name = metadata["name"]
         .as_str()
         .or(metadata["generateName"].as_str());
