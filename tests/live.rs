@@ -28,6 +28,8 @@ mod dumped;
 mod emulated;
 #[path = "live/expected.rs"]
 mod expected;
+#[path = "live/explained.rs"]
+mod explained;
 #[path = "live/features.rs"]
 mod features;
 #[path = "live/forgotten.rs"]
@@ -58,6 +60,8 @@ mod proxies;
 mod rbac;
 #[path = "live/replicas.rs"]
 mod replicas;
+#[path = "live/requirements.rs"]
+mod requirements;
 #[path = "live/rows.rs"]
 mod rows;
 #[path = "live/skew.rs"]
@@ -122,6 +126,10 @@ fn main() -> ExitCode {
         }
     }
     for minor in testkit::minors() {
+        let name = format!("{minor}::{}", requirements::NAME);
+        add(name, Box::new(move || requirements::works(&minor)));
+    }
+    for minor in testkit::minors() {
         let name = format!("{minor}::{}", logged::NAME);
         let clusters = Arc::clone(&clusters);
         add(name, Box::new(move || logged::works(&clusters, &minor)));
@@ -153,6 +161,12 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", skew::NAME);
         let clusters = Arc::clone(&clusters);
         let run = move || skew::works(&clusters, &testkit::minors());
+        add(name, Box::new(run));
+    }
+    if let [.., newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", explained::NAME);
+        let clusters = Arc::clone(&clusters);
+        let run = move || explained::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
     }
     for minor in testkit::minors() {

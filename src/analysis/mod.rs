@@ -8,6 +8,7 @@ mod attempts;
 mod deadline;
 pub(crate) mod declared;
 pub(crate) mod explain;
+pub(crate) mod fulfilment;
 pub(crate) mod gates;
 mod index;
 pub(crate) mod lookup;

@@ -16,6 +16,7 @@ pub(crate) mod gather;
 pub(crate) mod kubeconfig;
 mod lines;
 pub(crate) mod live;
+pub(crate) mod manifest;
 pub(crate) mod offline;
 pub(crate) mod proxy;
 mod retry;

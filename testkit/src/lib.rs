@@ -13,6 +13,7 @@
 //! - [`copies`] makes a large cluster's answer of a small one's.
 //! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
 //! - [`gates`] lists the feature gates that a minor's modules register; [`proposals`] reads which components a KEP names.
+//! - [`requirements`] asks upstream's library of declared features what Pods require.
 //! - [`layouts`] lays it out as the tools do that people collect support data with.
 //!
 //! Every program that starts a cluster calls [`supervise_if_asked`] first thing in `main`.
@@ -38,6 +39,7 @@ pub mod network;
 pub mod normalise;
 pub mod proposals;
 pub mod proxy;
+mod requirements;
 pub mod scenario;
 pub mod standstill;
 mod supervisor;
@@ -48,4 +50,5 @@ pub use certificates::{Authority, Fault, Identity};
 pub use client::{Client, ClientError};
 pub use cluster::{Cluster, ClusterError, ClusterOptions};
 pub use gates::gates;
+pub use requirements::requirements;
 pub use supervisor::supervise_if_asked;

@@ -2,6 +2,7 @@
 
 mod collect;
 mod declared;
+mod explain;
 mod lookup;
 mod observation;
 mod rbac;
@@ -25,6 +26,7 @@ struct Features {
 enum Command {
     Collect(Box<collect::CollectArgs>),
     Declared(Box<declared::DeclaredArgs>),
+    Explain(Box<explain::ExplainArgs>),
     Lookup(Box<lookup::LookupArgs>),
     Rbac(Box<rbac::RbacArgs>),
     Skew(Box<skew::SkewArgs>),
@@ -36,6 +38,7 @@ pub(crate) fn main(env: Env) -> ExitCode {
     super::main::<Features>(env, "features", |features, env| match features.command {
         Command::Collect(args) => collect::run(&args, env),
         Command::Declared(args) => declared::run(&args, env),
+        Command::Explain(args) => explain::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
         Command::Rbac(args) => rbac::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
