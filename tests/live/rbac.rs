@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use testkit::{Cluster, ClusterOptions};
 
 use crate::clusters::Clusters;
-use crate::declared::{beats, features};
+use crate::declared::{beats, features, record};
 use crate::machinery::block_on;
 use crate::plugin::{Run, kubectl};
 use crate::skew::{due, list, word};
@@ -183,6 +183,19 @@ fn writers_are_those_that_may_write(
         &answer["harmless"][0]["clusterRole"],
         &json!("not-by-all-of-nodes"),
     )?;
+    if testkit::minors()
+        .last()
+        .is_some_and(|newest| newest == cluster.minor())
+    {
+        let place = "/apis/rbac.authorization.k8s.io/v1";
+        let [roles, bindings] =
+            ["clusterroles", "clusterrolebindings"].map(|name| format!("{place}/{name}"));
+        record(
+            cluster,
+            "writers",
+            &[("roles", &roles), ("bindings", &bindings)],
+        )?;
+    }
     // The server itself says the same of each, right by right.
     let mut asked = 0;
     let strangers = roles
