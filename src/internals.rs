@@ -1,9 +1,15 @@
-//! Entry functions for the fuzz targets and the corpora test: bytes in, nothing out. Not public, not stable.
+//! Entry functions for tests: decoders for the fuzz targets and the corpora test, bytes in and nothing out; and the rules of
+//! declared features, for the comparison with upstream's library. Not public, not stable.
 //!
-//! One line a decoder of foreign bytes. It must not do more than call it.
+//! It must not do more than call what it is an entry to.
 
 use std::io::Cursor;
 
+use serde_json::Value;
+
+use crate::model::fact::Content;
+use crate::model::needs::PodNeeds;
+use crate::model::version::Release;
 use crate::source::offline::{self, Place};
 
 /// Reads some bytes as one decoder does.
@@ -75,4 +81,71 @@ pub fn scheduler_message(bytes: &[u8]) {
     drop(crate::analysis::message::parse(&String::from_utf8_lossy(
         bytes,
     )));
+}
+
+/// What the rules of declared features answer to a question as upstream's library is asked (`testkit/go/<minor>/requirements`):
+/// the names of what is required or declared, and of what is open because `unknown` names the settings that are hidden.
+///
+/// # Panics
+///
+/// Where the question is none.
+pub fn requirements(question: &Value, release: &str) -> (Vec<String>, Vec<String>) {
+    use crate::analysis::requirement::{
+        self, Declaration, FEATURES, KubeletSettings, MECHANISM, Required, Runtime,
+    };
+    let release = Release::parse(release).expect("it is a release");
+    let names = |required: Vec<Required>| {
+        let names = required.iter().map(|it| it.feature.name.to_owned());
+        (names.collect(), Vec::new())
+    };
+    if !question["pod"].is_null() {
+        return names(requirement::for_scheduling(
+            &needs(&question["pod"]),
+            release,
+        ));
+    }
+    if !question["old"].is_null() {
+        let (old, new) = (needs(&question["old"]), needs(&question["new"]));
+        return names(requirement::for_update(&old, &new, release));
+    }
+    let is_known = |name: &str| {
+        let hidden = question["unknown"].as_array().into_iter().flatten();
+        hidden
+            .filter_map(Value::as_str)
+            .all(|hidden| hidden != name)
+    };
+    let told = |name: &str| is_known(name).then(|| question[name] == true);
+    let gates = |name: &str| {
+        let on = name == MECHANISM || question["gates"][name] == true;
+        is_known(name).then_some(on)
+    };
+    let policy = question["cpuManagerPolicy"].as_str();
+    let settings = KubeletSettings {
+        release,
+        gates: &gates,
+        cpu_manager_policy: policy.filter(|_| is_known("cpuManagerPolicy")),
+        runtime: Runtime {
+            user_namespaces_host_network: told("userNamespacesHostNetwork"),
+            mount_options: told("mountOptions"),
+        },
+    };
+    let named = |is_meant: fn(&Declaration) -> bool| {
+        let meant = FEATURES
+            .iter()
+            .filter(|feature| is_meant(&feature.declared_by(&settings)));
+        meant.map(|feature| feature.name.to_owned()).collect()
+    };
+    (
+        named(|it| *it == Declaration::Yes),
+        named(|it| matches!(it, Declaration::Unknown(_))),
+    )
+}
+
+/// As the product reads it, from its bytes.
+fn needs(pod: &Value) -> PodNeeds {
+    let decoder = crate::source::decode::find("v1", "Pod").expect("Pods are read");
+    match (decoder.decode)(&pod.to_string()) {
+        Ok(Content::Pod(pod)) => *pod.needs.expect("it has containers"),
+        other => panic!("it is no Pod: {other:?}"),
+    }
 }

@@ -16,10 +16,14 @@ mod both;
 mod clusters;
 #[path = "live/collected.rs"]
 mod collected;
+#[path = "live/conformance.rs"]
+mod conformance;
 #[path = "live/connections.rs"]
 mod connections;
 #[path = "live/credentials.rs"]
 mod credentials;
+#[path = "live/declared.rs"]
+mod declared;
 #[path = "live/dumped.rs"]
 mod dumped;
 #[path = "live/emulated.rs"]
@@ -56,6 +60,8 @@ mod plugin;
 mod proxies;
 #[path = "live/replicas.rs"]
 mod replicas;
+#[path = "live/requirements.rs"]
+mod requirements;
 #[path = "live/rows.rs"]
 mod rows;
 #[path = "live/skew.rs"]
@@ -121,6 +127,10 @@ fn main() -> ExitCode {
         }
     }
     for minor in testkit::minors() {
+        let name = format!("{minor}::{}", requirements::NAME);
+        add(name, Box::new(move || requirements::works(&minor)));
+    }
+    for minor in testkit::minors() {
         let name = format!("{minor}::{}", logged::NAME);
         let clusters = Arc::clone(&clusters);
         add(name, Box::new(move || logged::works(&clusters, &minor)));
@@ -143,6 +153,15 @@ fn main() -> ExitCode {
         let run = move || emulated::works(&clusters, &newest, &before);
         add(name, Box::new(run));
     }
+    // Before 1.36 schedulers do not mind declared features unless a gate is turned on.
+    for minor in testkit::minors().into_iter().skip(1) {
+        let name = format!("{minor}::{}", conformance::NAME);
+        let clusters = Arc::clone(&clusters);
+        add(
+            name,
+            Box::new(move || conformance::works(&clusters, &minor)),
+        );
+    }
     if let Some(newest) = testkit::minors().pop() {
         let name = format!("{newest}::{}", replicas::NAME);
         let clusters = Arc::clone(&clusters);
@@ -152,6 +171,12 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", skew::NAME);
         let clusters = Arc::clone(&clusters);
         let run = move || skew::works(&clusters, &testkit::minors());
+        add(name, Box::new(run));
+    }
+    if let [.., newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", declared::NAME);
+        let clusters = Arc::clone(&clusters);
+        let run = move || declared::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
     }
     if let Some(newest) = testkit::minors().pop() {

@@ -5,7 +5,9 @@
 pub(crate) mod access;
 mod account;
 mod attempts;
+pub(crate) mod conformance;
 mod deadline;
+pub(crate) mod declared;
 pub(crate) mod explain;
 pub(crate) mod gates;
 mod index;
@@ -15,6 +17,7 @@ mod nominations;
 pub(crate) mod preempted_note;
 #[cfg(test)]
 mod properties;
+pub(crate) mod requirement;
 mod room;
 pub(crate) mod select;
 mod story;

@@ -13,7 +13,7 @@ use crate::model::access::Right;
 use crate::model::coverage::State;
 use crate::model::event::{Event, Regarding};
 use crate::model::fact::{Content, Fact};
-use crate::model::node::Node;
+use crate::model::node::{Declared, Node, Ready};
 use crate::model::pod::{Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Uid};
 use crate::model::selector::{FieldSelector, LabelSelector};
 use crate::model::want::Want;
@@ -130,6 +130,7 @@ fn pod(name_of: &'static str, uid: &'static str) -> impl Strategy<Value = Pod> {
                 Vec::new()
             },
             group: None,
+            needs: None,
             component: None,
             requests: crate::model::quantity::Resources::new(),
             tolerations: Vec::new(),
@@ -190,13 +191,20 @@ fn node() -> impl Strategy<Value = Node> {
     (
         prop::sample::select(vec!["n1", "n2"]),
         any::<bool>(),
-        prop::option::of(any::<bool>()),
+        prop::option::of(prop::sample::select(vec![
+            Ready::True,
+            Ready::False,
+            Ready::Unknown,
+        ])),
     )
         .prop_map(|(name, unschedulable, ready)| Node {
             name: name.to_owned(),
             created: Some(at(0)),
             labels: std::collections::BTreeMap::new(),
             kubelet_version: None,
+            container_runtime: None,
+            heartbeat: None,
+            declared: Declared::default(),
             kubelet_endpoint: None,
             unschedulable,
             taints: Vec::new(),
@@ -213,7 +221,7 @@ fn facts() -> impl Strategy<Value = Vec<Fact>> {
         prop_oneof![
             pod("other", "u-other").prop_map(|pod| Content::Pod(Box::new(pod))),
             event().prop_map(|event| Content::Event(Box::new(event))),
-            node().prop_map(Content::Node),
+            node().prop_map(|node| Content::Node(Box::new(node))),
         ],
         0..8,
     );
@@ -271,6 +279,7 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
             | Content::Write(_)
             | Content::Line(_)
             | Content::Statements(_)
+            | Content::NodeLease(_)
             | Content::Replicas(_) => false,
         };
         if !by_a_denied_read {

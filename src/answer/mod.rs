@@ -3,12 +3,15 @@
 //! An answer holds results; it must not compute them. Every key is always there.
 
 pub(crate) mod access_report;
+pub(crate) mod check_report;
+pub(crate) mod declared_features;
 pub(crate) mod gate_history;
 pub(crate) mod gate_skew;
 pub(crate) mod gate_snapshot;
 pub(crate) mod nomination_change;
 pub(crate) mod nomination_explanation;
 pub(crate) mod nomination_explanation_list;
+pub(crate) mod parts;
 
 use jiff::Timestamp;
 use serde::Serialize;

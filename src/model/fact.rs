@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::claim::Claim;
 use super::component::Statement;
 use super::event::Event;
-use super::node::Node;
+use super::node::{Node, NodeLease};
 use super::pod::Pod;
 use super::replica::Replica;
 use super::scheduler_line::{LogTime, SchedulerLine};
@@ -19,7 +19,8 @@ pub(crate) enum Content {
     Pod(Box<Pod>),
     /// A Pod as it was asked for; its object was not seen.
     Draft(Box<Pod>),
-    Node(Node),
+    Node(Box<Node>),
+    NodeLease(NodeLease),
     Event(Box<Event>),
     Claim(Claim),
     Version(Minor),
@@ -45,6 +46,7 @@ impl Content {
         match self {
             Self::Pod(pod) | Self::Draft(pod) => pod.newest_observation(),
             Self::Node(node) => node.newest_observation.max(node.created),
+            Self::NodeLease(lease) => lease.renewed,
             Self::Claim(_)
             | Self::Version(_)
             | Self::Workload(_)

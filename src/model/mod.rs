@@ -3,11 +3,13 @@
 //! Nothing here reads, judges or prints. Names follow the Kubernetes API (v1, 1.37).
 
 pub(crate) mod access;
+pub(crate) mod change;
 pub(crate) mod claim;
 pub(crate) mod component;
 pub(crate) mod coverage;
 pub(crate) mod event;
 pub(crate) mod fact;
+pub(crate) mod needs;
 pub(crate) mod node;
 pub(crate) mod pod;
 pub(crate) mod quantity;
@@ -20,3 +22,4 @@ pub(crate) mod want;
 pub(crate) mod workload;
 pub(crate) mod world;
 pub(crate) mod write;
+pub(crate) mod written;

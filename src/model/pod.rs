@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::component::{ComponentKind, Told};
+use super::needs::PodNeeds;
 use super::node::Taint;
 use super::quantity::Resources;
 
@@ -58,6 +59,8 @@ pub(crate) struct Pod {
     pub(crate) claims: Vec<String>,
     /// Name of the PodGroup (`spec.schedulingGroup`, 1.37 with GenericWorkload).
     pub(crate) group: Option<String>,
+    /// What of its specification may need a feature of a node; null where nobody showed the specification.
+    pub(crate) needs: Option<Box<PodNeeds>>,
     /// Where it runs a component of the cluster itself.
     pub(crate) component: Option<Box<ComponentPod>>,
     pub(crate) phase: Option<String>,

@@ -19,30 +19,7 @@ impl Quantity {
 
     /// Reads a quantity; null if it is none.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let split = text
-            .char_indices()
-            .find(|(at, letter)| {
-                !(letter.is_ascii_digit()
-                    || *letter == '.'
-                    || (*at == 0 && matches!(letter, '+' | '-')))
-            })
-            .map_or(text.len(), |(at, _)| at);
-        let (number, suffix) = text.split_at(split);
-        let (numerator, denominator) = scale(suffix)?;
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let digits = format!("{whole}{fraction}");
-        if !digits.bytes().any(|byte| byte.is_ascii_digit()) || fraction.len() > 18 {
-            return None;
-        }
-        let value: i128 = digits.parse().ok()?;
-        let divisor =
-            denominator.checked_mul(10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?)?;
-        let scaled = value.checked_mul(numerator)?;
-        let rounded = scaled.div_euclid(divisor) + i128::from(scaled.rem_euclid(divisor) != 0);
-        Some(Self {
-            thousandths: rounded,
-        })
+        scaled(text, 1000).map(|thousandths| Self { thousandths })
     }
 
     pub(crate) fn plus(self, other: Self) -> Self {
@@ -56,6 +33,33 @@ impl Quantity {
             thousandths: self.thousandths.saturating_sub(other.thousandths),
         }
     }
+}
+
+/// Reads a quantity as a number of parts, so many to the unit, rounded up; null if it is none.
+pub(super) fn scaled(text: &str, parts: i128) -> Option<i128> {
+    let text = text.trim();
+    let split = text
+        .char_indices()
+        .find(|(at, letter)| {
+            !(letter.is_ascii_digit()
+                || *letter == '.'
+                || (*at == 0 && matches!(letter, '+' | '-')))
+        })
+        .map_or(text.len(), |(at, _)| at);
+    let (number, suffix) = text.split_at(split);
+    let (numerator, denominator) = scale(suffix)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = format!("{whole}{fraction}");
+    if !digits.bytes().any(|byte| byte.is_ascii_digit()) || fraction.len() > 18 {
+        return None;
+    }
+    let value: i128 = digits.parse().ok()?;
+    let tens = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    // The table is in thousandths.
+    let numerator = numerator.checked_mul(parts / 1000)?;
+    let divisor = denominator.checked_mul(tens)?;
+    let scaled = value.checked_mul(numerator)?;
+    Some(scaled.div_euclid(divisor) + i128::from(scaled.rem_euclid(divisor) != 0))
 }
 
 /// Thousandths that a suffix stands for, as a fraction.

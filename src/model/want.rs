@@ -50,6 +50,8 @@ pub(crate) enum Want {
     AnyEventBy(String),
     /// Every node.
     Nodes,
+    /// The Leases that kubelets renew.
+    NodeLeases,
     /// The identity Leases of API servers.
     ServerLeases,
     /// The addresses of API servers (`kubernetes` in `default`).
@@ -172,6 +174,7 @@ impl Want {
             Self::PreemptedEvents => "PreemptedEvents",
             Self::AnyEventBy(_) => "AnyEventBy",
             Self::Nodes => "Nodes",
+            Self::NodeLeases => "NodeLeases",
             Self::ServerLeases => "ServerLeases",
             Self::ServerAddresses => "ServerAddresses",
             Self::ServerSamples { .. } => "ServerSamples",
@@ -229,6 +232,7 @@ impl Want {
             Self::PreemptedEvents => "events with reason Preempted".to_owned(),
             Self::AnyEventBy(scheduler) => format!("any event by {scheduler}"),
             Self::Nodes => "nodes".to_owned(),
+            Self::NodeLeases => "leases of nodes".to_owned(),
             Self::ServerLeases => "leases of API servers".to_owned(),
             Self::ServerAddresses => "endpointslices/kubernetes -n default".to_owned(),
             Self::ServerSamples { .. } => SERVER_SAMPLES.to_owned(),
@@ -277,6 +281,11 @@ impl Want {
             Self::ServerVersion => vec![Right::get("", "/version", None, "")],
             Self::PreemptedEvents | Self::AnyEventBy(_) => events(None),
             Self::Nodes => vec![Right::list("", "nodes", None)],
+            Self::NodeLeases => vec![Right::list(
+                "coordination.k8s.io",
+                "leases",
+                Some("kube-node-lease"),
+            )],
             Self::ServerLeases => vec![Right::list(
                 "coordination.k8s.io",
                 "leases",
@@ -333,6 +342,7 @@ impl Want {
             | Self::ServerVersion
             | Self::Workload(..)
             | Self::Nodes
+            | Self::NodeLeases
             | Self::ServerLeases
             | Self::ServerAddresses
             | Self::ServerSamples { .. }
@@ -364,6 +374,7 @@ impl Want {
             Self::PreemptedEvents => "which Pods of any namespace had to go for the Pod",
             Self::AnyEventBy(_) => "whether the Pod's scheduler reports on other Pods",
             Self::Nodes => "which kubelets there are, of which version and pool",
+            Self::NodeLeases => "which kubelets gave a sign of life lately",
             Self::ServerLeases => "how many API servers there are",
             Self::ServerAddresses => "where each API server is reached",
             Self::ServerSamples { .. } => "which API servers are behind one address",

@@ -11,7 +11,7 @@ use super::component::{ComponentKind, ComponentName, Document, Told};
 use super::coverage::{Coverage, Source, State};
 use super::event::Event;
 use super::fact::{Content, Fact};
-use super::node::Node;
+use super::node::{Node, NodeLease};
 use super::pod::{Pod, PodName, Uid};
 use super::replica::Replica;
 use super::scheduler_line::SchedulerLine;
@@ -32,6 +32,7 @@ pub(crate) struct Sourced<T> {
 pub(crate) struct World {
     pods: BTreeMap<Uid, Sourced<Pod>>,
     nodes: BTreeMap<String, Sourced<Node>>,
+    node_leases: BTreeMap<String, Sourced<NodeLease>>,
     claims: BTreeMap<PodName, Sourced<Claim>>,
     version: Option<Minor>,
     workloads: BTreeMap<(WorkloadKind, PodName), Sourced<Workload>>,
@@ -93,9 +94,19 @@ impl World {
                         node.name.clone(),
                         Sourced {
                             source,
-                            value: node,
+                            value: *node,
                         },
                     );
+                }
+            }
+            Content::NodeLease(lease) => {
+                let newer = self.node_leases.get(&lease.node).is_none_or(|known| {
+                    (lease.renewed, &source) > (known.value.renewed, &known.source)
+                });
+                if newer {
+                    let key = lease.node.clone();
+                    let value = lease;
+                    self.node_leases.insert(key, Sourced { source, value });
                 }
             }
             Content::Claim(claim) => {
@@ -407,6 +418,11 @@ impl World {
 
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &Sourced<Node>> {
         self.nodes.values()
+    }
+
+    /// The Lease that the kubelet of a node renews.
+    pub(crate) fn node_lease(&self, node: &str) -> Option<&NodeLease> {
+        self.node_leases.get(node).map(|lease| &lease.value)
     }
 
     pub(crate) fn workload(&self, kind: WorkloadKind, name: &PodName) -> Option<&Workload> {

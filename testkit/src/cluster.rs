@@ -22,7 +22,7 @@ use crate::access;
 use crate::binaries::{Binaries, BuildError};
 use crate::certificates::Identity;
 use crate::client::{CEILING, Client, ClientError};
-use crate::component::{self, Minors, Plan};
+use crate::component::{self, Configured, Minors, Plan};
 use crate::keys;
 use crate::supervisor::{Program, STATE, Signal, Supervisor, SupervisorError};
 
@@ -415,6 +415,29 @@ impl Cluster {
         Ok(self.supervisor.run(program)?)
     }
 
+    /// Starts a component again that was killed or stopped, as another minor of the cluster's and with other gates: its own
+    /// `--feature-gates` count no more.
+    pub fn start_as(
+        &self,
+        component: &str,
+        minor: &str,
+        arguments: &[&str],
+    ) -> Result<(), ClusterError> {
+        let programs = self.programs.borrow();
+        let known = programs.iter().find(|program| program.name == component);
+        let mut program = known
+            .ok_or_else(|| SupervisorError::Refused(format!("there is no process {component}")))?
+            .clone();
+        drop(programs);
+        program.path = component::binary(minor, &program.path);
+        program
+            .arguments
+            .retain(|argument| !argument.starts_with("--feature-gates="));
+        let others = arguments.iter().map(|argument| (*argument).to_owned());
+        program.arguments.extend(others);
+        self.run(program)
+    }
+
     /// Starts one more API server on the same etcd, at an address of its own and on a host of another name, with arguments of its
     /// own; waits until its cluster knows its address and its lease, and returns its component name.
     pub fn start_api_server(
@@ -464,22 +487,32 @@ impl Cluster {
 
     /// Starts one more scheduler that serves a scheduler name, waits for it, and returns its component name.
     pub fn start_scheduler(&self, profile: &str) -> Result<String, ClusterError> {
+        self.start_scheduler_with(profile, &Configured::default())
+    }
+
+    /// The same with more in its configuration.
+    pub fn start_scheduler_with(
+        &self,
+        profile: &str,
+        more: &Configured,
+    ) -> Result<String, ClusterError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(ClusterError::Runtime)?;
-        runtime.block_on(self.start_scheduler_inside(profile))
+        runtime.block_on(self.start_scheduler_inside(profile, more))
     }
 
     /// The same inside the runtime that calls.
     pub(crate) async fn start_scheduler_inside(
         &self,
         profile: &str,
+        more: &Configured,
     ) -> Result<String, ClusterError> {
         let n = self
             .other_schedulers
             .replace(self.other_schedulers.get().saturating_add(1));
-        let (program, port) = self.plan.borrow_mut().other_scheduler(profile, n);
+        let (program, port) = self.plan.borrow_mut().other_scheduler(profile, more, n);
         let name = program.name.clone();
         self.write_files()?;
         self.run(program)?;

@@ -4,6 +4,7 @@
 //! It must not start anything.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -35,6 +36,19 @@ const FIRST_OTHER_SCHEDULER_PORT: u16 = 11259;
 pub(crate) const AUDIT_LOG: &str = "/run/cluster/audit/audit.jsonl";
 /// The socket of the proxy between the API server and the kubelets.
 pub(crate) const EGRESS_SOCKET: &str = "/run/cluster/egress.sock";
+
+/// What a scheduler of a test's own is configured with, beside its name: keys of its only profile, and of the whole.
+#[derive(Debug, Clone, Default)]
+pub struct Configured {
+    pub profile: Value,
+    pub whole: Value,
+}
+
+fn extend(object: &mut Value, more: &Value) {
+    if let (Some(object), Some(more)) = (object.as_object_mut(), more.as_object()) {
+        object.extend(more.clone());
+    }
+}
 
 /// Which minor each component is of.
 #[derive(Debug, Clone)]
@@ -255,26 +269,37 @@ impl Plan {
             "pluginConfig": [{"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 1}}],
         });
         let profiles = json!([{"schedulerName": "default-scheduler"}, impatient]);
-        self.scheduler_of(&profiles, SCHEDULER, SCHEDULER_PORT)
+        self.scheduler_of(&profiles, &Value::Null, SCHEDULER, SCHEDULER_PORT)
     }
 
-    /// One more scheduler, for Pods with another scheduler name; the n-th, counted from 0.
-    pub(crate) fn other_scheduler(&mut self, profile: &str, n: u16) -> (Program, u16) {
+    /// One more scheduler, for Pods with another scheduler name; the n-th, counted from 0. `more` are further keys of its
+    /// profile and of its configuration.
+    pub(crate) fn other_scheduler(
+        &mut self,
+        profile: &str,
+        more: &Configured,
+        n: u16,
+    ) -> (Program, u16) {
         let port = FIRST_OTHER_SCHEDULER_PORT.saturating_add(n);
-        let profiles = json!([{"schedulerName": profile}]);
+        let mut own = json!({"schedulerName": profile});
+        extend(&mut own, &more.profile);
         let name = format!("{SCHEDULER}-{profile}");
-        (self.scheduler_of(&profiles, &name, port), port)
+        (
+            self.scheduler_of(&json!([own]), &more.whole, &name, port),
+            port,
+        )
     }
 
-    fn scheduler_of(&mut self, profiles: &Value, name: &str, port: u16) -> Program {
+    fn scheduler_of(&mut self, profiles: &Value, more: &Value, name: &str, port: u16) -> Program {
         let kubeconfig = format!("{STATE}/{}", kubeconfig_file(SCHEDULER));
-        let config = json!({
+        let mut config = json!({
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",
             "leaderElection": {"leaderElect": false},
             "clientConnection": {"kubeconfig": kubeconfig},
             "profiles": profiles,
         });
+        extend(&mut config, more);
         let file = format!("{name}.json");
         self.write(&file, config.to_string());
         let mut arguments = self.serving(port, &kubeconfig);
@@ -339,7 +364,7 @@ impl Plan {
         Program {
             name: name.to_owned(),
             // The last part stays the binary's name: managedFields call the manager so.
-            path: format!("{BIN}/{}/{binary}", self.minors.of(name, binary)).into(),
+            path: binary_of(self.minors.of(name, binary), binary),
             arguments,
             kubelet: None,
         }
@@ -398,6 +423,16 @@ pub(crate) fn server(address: &str) -> String {
 /// The name of the host that the n-th API server runs on.
 pub(crate) fn host_name(n: u16) -> String {
     format!("control-plane-{n}")
+}
+
+fn binary_of(minor: &str, binary: &str) -> PathBuf {
+    format!("{BIN}/{minor}/{binary}").into()
+}
+
+/// The same binary of another minor.
+pub(crate) fn binary(minor: &str, path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    binary_of(minor, &name)
 }
 
 /// The name of a node's kubelet among the components.

@@ -8,6 +8,7 @@ mod difference;
 mod effective;
 mod fingerprint;
 mod hazard;
+pub(crate) mod kubelet;
 pub(crate) mod pool;
 mod process;
 mod replicas;

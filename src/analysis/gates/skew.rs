@@ -50,19 +50,16 @@ impl Request {
 
     /// Whether a process is looked at.
     pub(super) fn wants(&self, process: &Process<'_>) -> bool {
-        let any = |set: bool, has: bool| !set || has;
         let name = &process.name;
         let is_node = matches!(name.kind, ComponentKind::Kubelet | ComponentKind::KubeProxy);
-        let of_pool = process
-            .pool
-            .as_ref()
-            .is_some_and(|pool| self.pools.contains(pool));
         self.wants_kind(name.kind)
-            && any(!self.pools.is_empty(), !is_node || of_pool)
-            && any(
-                !self.nodes.is_empty(),
-                !is_node || self.nodes.contains(&name.identity),
-            )
+            && (!is_node || self.is_about_node(&name.identity, process.pool.as_deref()))
+    }
+
+    /// Whether a node is looked at.
+    pub(crate) fn is_about_node(&self, name: &str, pool: Option<&str>) -> bool {
+        (self.pools.is_empty() || pool.is_some_and(|pool| self.pools.contains(pool)))
+            && (self.nodes.is_empty() || self.nodes.contains(name))
     }
 }
 

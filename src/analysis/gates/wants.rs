@@ -61,9 +61,26 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
 
 /// All reads that may come to be needed, those of any node once; the most needed first.
 pub(crate) fn possible(request: &Request) -> Vec<Want> {
-    let of = |kind, way: &Way, of_kind: &[Document]| {
-        documents(&ComponentName::new(kind, ""), way, of_kind)
-    };
+    base(request)
+        .into_iter()
+        .chain(any(
+            ComponentKind::KubeApiserver,
+            &Way::Server,
+            &replicas::OF_SERVER,
+        ))
+        .chain(possible_of_kubelets(request))
+        .chain(THROUGH_PODS.into_iter().flat_map(|(kind, port)| {
+            let pod = PodName {
+                namespace: SYSTEM.to_owned(),
+                name: String::new(),
+            };
+            any(kind, &Way::Forward { pod, port }, &OF_COMPONENT)
+        }))
+        .collect()
+}
+
+/// The same of any kubelet alone.
+pub(crate) fn possible_of_kubelets(request: &Request) -> Vec<Want> {
     let to_kubelets = if request.direct_kubelets {
         Way::Address(String::new())
     } else {
@@ -75,22 +92,12 @@ pub(crate) fn possible(request: &Request) -> Vec<Want> {
         Document::Metrics,
         Document::Statusz,
     ];
-    base(request)
-        .into_iter()
-        .chain(of(
-            ComponentKind::KubeApiserver,
-            &Way::Server,
-            &replicas::OF_SERVER,
-        ))
-        .chain(of(ComponentKind::Kubelet, &to_kubelets, &of_kubelets))
-        .chain(THROUGH_PODS.into_iter().flat_map(|(kind, port)| {
-            let pod = PodName {
-                namespace: SYSTEM.to_owned(),
-                name: String::new(),
-            };
-            of(kind, &Way::Forward { pod, port }, &OF_COMPONENT)
-        }))
-        .collect()
+    any(ComponentKind::Kubelet, &to_kubelets, &of_kubelets)
+}
+
+/// Documents of any component of a kind.
+fn any(kind: ComponentKind, way: &Way, of_kind: &[Document]) -> Vec<Want> {
+    documents(&ComponentName::new(kind, ""), way, of_kind)
 }
 
 fn documents(component: &ComponentName, way: &Way, documents: &[Document]) -> Vec<Want> {
@@ -195,7 +202,8 @@ fn way(world: &World, node: &str, request: &Request) -> Option<Way> {
     Some(Way::Address(format!("https://{host}:{port}")))
 }
 
-fn of_kubelets(world: &World, request: &Request) -> Vec<Want> {
+/// What is read of the kubelets that are asked about, once the Nodes are known.
+pub(crate) fn of_kubelets(world: &World, request: &Request) -> Vec<Want> {
     let processes = process::all(world, request.pool_label.as_deref());
     let kubelets: Vec<&Process<'_>> = processes
         .iter()

@@ -30,7 +30,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     for node in reserved_nodes(story.index, story.pod) {
         let usable =
             story.world.node(node).is_some_and(|known| {
-                known.value.ready != Some(false)
+                !known.value.is_unready()
                     && !known.value.unschedulable
                     && !known.value.taints.iter().any(|taint| {
                         taint.effect != "PreferNoSchedule" && !story.pod.tolerates(taint)

@@ -36,7 +36,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     if let Some(known) = last.node.as_deref().and_then(|node| story.world.node(node)) {
         if known.value.unschedulable {
             evidence.push(story.evidence(None, format!("Node {node} is cordoned")));
-        } else if known.value.ready == Some(false) {
+        } else if known.value.is_unready() {
             evidence
                 .push(story.evidence(known.value.ready_since, format!("Node {node} is not ready")));
         }

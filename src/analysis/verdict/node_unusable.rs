@@ -11,7 +11,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
     let standing = story.standing()?;
     let name = standing.node.as_deref()?;
     let (cause, at, what) = if let Some(node) = story.world.node(name) {
-        if node.value.ready == Some(false) {
+        if node.value.is_unready() {
             (
                 "node-not-ready",
                 node.value.ready_since,

@@ -1,7 +1,10 @@
-//! `kubectl features collect`: what `skew` would read, kept in a file for somebody without the cluster.
+//! `kubectl features collect`: what `skew` and `declared` would read, kept in a file for somebody without the cluster.
+
+use std::collections::BTreeSet;
 
 use super::observation::{ObservationArgs, read};
 use crate::analysis::access;
+use crate::analysis::gates::skew::Request;
 use crate::analysis::gates::wants;
 use crate::answer::access_report;
 use crate::cli::arguments::{ConnectionArgs, LookArgs};
@@ -10,6 +13,7 @@ use crate::cli::runtime::Runtime;
 use crate::env::Env;
 use crate::error::{Error, exit};
 use crate::model::coverage::State;
+use crate::model::want::Want;
 use crate::model::world::World;
 use crate::source::Origin;
 use crate::source::bundle::{self, Heading, Question};
@@ -32,7 +36,7 @@ const SELECTION: &str = "gates";
 
 /// Collect what a comparison of gates rests on, to compare without the cluster
 ///
-/// Reads what skew would read and keeps it in one file (a tar, compressed by zstd): of each document only the gates, versions
+/// Reads what skew and declared would read and keeps it in one file (a tar, compressed by zstd): of each document only the gates, versions
 /// and start times that it tells, of each object only the fields that are used. The file is yours alone to read; look into it
 /// before you pass it on.
 #[derive(Debug, clap::Args)]
@@ -48,6 +52,13 @@ pub(super) struct CollectArgs {
     look: LookArgs,
 }
 
+/// What `skew` reads, and what `declared` reads beside it.
+fn wanted(world: &World, request: &Request) -> BTreeSet<Want> {
+    let mut wants = wants::wants(world, request);
+    wants.insert(Want::NodeLeases);
+    wants
+}
+
 pub(super) fn run(args: &CollectArgs, env: &mut Env) -> Result<u8, Error> {
     // Parse.
     args.look.start_logging();
@@ -55,7 +66,9 @@ pub(super) fn run(args: &CollectArgs, env: &mut Env) -> Result<u8, Error> {
     let request = args.observation.request();
     let live = runtime.block_on(args.observation.connect(&args.connection, env))??;
     if args.keeping.dry_run {
-        let questions = access::of_wants(&wants::possible(&request), false);
+        let mut possible = wants::possible(&request);
+        possible.push(Want::NodeLeases);
+        let questions = access::of_wants(&possible, false);
         let answer = review(&live, &questions, &runtime, env)?;
         args.look.draw(&access_report::view(&answer), env)?;
         return Ok(code_of_review(&answer));
@@ -67,7 +80,12 @@ pub(super) fn run(args: &CollectArgs, env: &mut Env) -> Result<u8, Error> {
     let origin = Origin::Live(Box::new(live.taped()));
     let mut world = World::default();
     let origins = std::slice::from_ref(&origin);
-    read(&mut world, origins, &request, &runtime)?;
+    read(
+        &mut world,
+        origins,
+        |world| wanted(world, &request),
+        &runtime,
+    )?;
 
     // Keep.
     let heading = Heading {

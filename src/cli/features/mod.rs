@@ -1,6 +1,9 @@
 //! `kubectl features`: which feature gates really run, what Nodes declare, what Pods need.
 
 mod collect;
+mod conformance;
+mod declared;
+mod fail_on;
 mod lookup;
 mod observation;
 mod skew;
@@ -22,6 +25,8 @@ struct Features {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Collect(Box<collect::CollectArgs>),
+    Conformance(Box<conformance::ConformanceArgs>),
+    Declared(Box<declared::DeclaredArgs>),
     Lookup(Box<lookup::LookupArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
@@ -31,6 +36,8 @@ enum Command {
 pub(crate) fn main(env: Env) -> ExitCode {
     super::main::<Features>(env, "features", |features, env| match features.command {
         Command::Collect(args) => collect::run(&args, env),
+        Command::Conformance(args) => conformance::run(&args, env),
+        Command::Declared(args) => declared::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),

@@ -221,7 +221,13 @@ pub(super) fn observe(
     }
     let live = runtime.block_on(args.connect(connection, env))??;
     let origins = [Origin::Live(Box::new(live))];
-    observed(&origins, request, input.now, runtime, env)
+    observed(
+        &origins,
+        |world| wants::wants(world, request),
+        input.now,
+        runtime,
+        env,
+    )
 }
 
 /// Observes a cluster of some context.
@@ -234,19 +240,26 @@ pub(super) fn observe_context(
     env: &Env,
 ) -> Result<Observed, Error> {
     let live = runtime.block_on(connection.connect_to(context, env))??;
-    let live = args.trusted(live);
-    observed(&[Origin::Live(Box::new(live))], request, None, runtime, env)
+    let origins = [Origin::Live(Box::new(args.trusted(live)))];
+    observed(
+        &origins,
+        |world| wants::wants(world, request),
+        None,
+        runtime,
+        env,
+    )
 }
 
-fn observed(
+/// Observes what is wanted of a cluster.
+pub(super) fn observed(
     origins: &[Origin],
-    request: &Request,
+    wants: impl Fn(&World) -> BTreeSet<Want>,
     now: Option<Timestamp>,
     runtime: &Runtime,
     env: &Env,
 ) -> Result<Observed, Error> {
     let mut world = World::default();
-    read(&mut world, origins, request, runtime)?;
+    read(&mut world, origins, wants, runtime)?;
     Ok(Observed {
         now: now.or(world.now()).unwrap_or_else(|| (env.now)()),
         is_whole: true,
@@ -258,11 +271,13 @@ fn observed(
 pub(super) fn read(
     world: &mut World,
     origins: &[Origin],
-    request: &Request,
+    wants: impl Fn(&World) -> BTreeSet<Want>,
     runtime: &Runtime,
 ) -> Result<(), Error> {
-    runtime.block_on(gather(world, origins, |world| wants::wants(world, request)))?;
-    let base = [Want::Nodes, Want::ServerAddresses, Want::ServerLeases];
+    // What is read whatever there is; a component may have an address of its own.
+    let mut base = wants(world);
+    base.retain(|want| !matches!(want, Want::Document { .. }));
+    runtime.block_on(gather(world, origins, wants))?;
     let is_dead = base
         .iter()
         .all(|want| world.state_of(want) == Some(State::Unreachable));

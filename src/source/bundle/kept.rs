@@ -66,15 +66,26 @@ const OWNED: Keep = Fields(&[
     ),
 ]);
 
-const REQUESTS: Keep = Fields(&[("requests", Keys(&Word))]);
+const RESOURCES: Keep = Fields(&[
+    ("limits", Keys(&Word)),
+    ("requests", Keys(&Word)),
+    (
+        "claims",
+        Each(&Fields(&[("name", Text), ("request", Text)])),
+    ),
+]);
+
+const MOUNTS: Keep = Each(&Fields(&[("bindMountOptions", Each(&Word))]));
 
 const CONTAINERS: Keep = Each(&Fields(&[
     ("name", Component),
     ("image", Tag),
     ("command", Gates),
     ("args", Gates),
-    ("resources", REQUESTS),
+    ("resources", RESOURCES),
     ("restartPolicy", Word),
+    ("restartPolicyRules", Each(&Fields(&[("action", Word)]))),
+    ("volumeMounts", MOUNTS),
 ]));
 
 const POD: Keep = Fields(&[
@@ -121,8 +132,14 @@ const POD: Keep = Fields(&[
             ("schedulingGroup", Fields(&[("podGroupName", Text)])),
             ("containers", CONTAINERS),
             ("initContainers", CONTAINERS),
+            (
+                "ephemeralContainers",
+                Each(&Fields(&[("volumeMounts", MOUNTS)])),
+            ),
+            ("hostNetwork", Word),
+            ("hostUsers", Word),
             ("overhead", Keys(&Word)),
-            ("resources", REQUESTS),
+            ("resources", RESOURCES),
             (
                 "tolerations",
                 Each(&Fields(&[
@@ -134,10 +151,11 @@ const POD: Keep = Fields(&[
             ),
             (
                 "volumes",
-                Each(&Fields(&[(
-                    "persistentVolumeClaim",
-                    Fields(&[("claimName", Text)]),
-                )])),
+                Each(&Fields(&[
+                    ("name", Text),
+                    ("persistentVolumeClaim", Fields(&[("claimName", Text)])),
+                    ("emptyDir", Fields(&[("medium", Word), ("sizeLimit", Word)])),
+                ])),
             ),
         ]),
     ),
@@ -147,6 +165,7 @@ const POD: Keep = Fields(&[
             ("phase", Word),
             ("reason", Text),
             ("message", Text),
+            ("qosClass", Word),
             ("startTime", Word),
             ("nominatedNodeName", Text),
             (
@@ -172,6 +191,30 @@ const NODE: Keep = Fields(&[
             ("resourceVersion", Word),
             ("creationTimestamp", Word),
             ("labels", Keys(&Text)),
+            (
+                "managedFields",
+                Each(&Fields(&[
+                    ("manager", Text),
+                    ("subresource", Word),
+                    ("time", Word),
+                    (
+                        "fieldsV1",
+                        Fields(&[(
+                            "f:status",
+                            Fields(&[
+                                ("f:declaredFeatures", There),
+                                (
+                                    "f:conditions",
+                                    Fields(&[(
+                                        r#"k:{"type":"Ready"}"#,
+                                        Fields(&[("f:lastHeartbeatTime", There)]),
+                                    )]),
+                                ),
+                            ]),
+                        )]),
+                    ),
+                ])),
+            ),
         ]),
     ),
     (
@@ -197,7 +240,11 @@ const NODE: Keep = Fields(&[
                 ])),
             ),
             ("allocatable", Keys(&Word)),
-            ("nodeInfo", Fields(&[("kubeletVersion", Word)])),
+            (
+                "nodeInfo",
+                Fields(&[("kubeletVersion", Word), ("containerRuntimeVersion", Word)]),
+            ),
+            ("declaredFeatures", Each(&Text)),
         ]),
     ),
 ]);
@@ -301,7 +348,8 @@ const LEASE: Keep = Fields(&[
     (
         "metadata",
         Fields(&[
-            ("name", Word),
+            ("name", Text),
+            ("namespace", Word),
             (
                 "labels",
                 Fields(&[
@@ -580,10 +628,10 @@ mod tests {
 
     fn without_endpoint(content: Content) -> Content {
         match content {
-            Content::Node(node) => Content::Node(Node {
+            Content::Node(node) => Content::Node(Box::new(Node {
                 kubelet_endpoint: None,
-                ..node
-            }),
+                ..*node
+            })),
             other => other,
         }
     }

@@ -1,4 +1,5 @@
-//! Decodes coordination.k8s.io/v1 Lease: the identity of an API server's replica (KEP-1965). Other Leases tell nothing here.
+//! Decodes coordination.k8s.io/v1 Lease: the identity of an API server's replica (KEP-1965), and the sign of life of a node's kubelet
+//! (KEP-589). Other Leases tell nothing here.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +8,15 @@ use serde::Deserialize;
 
 use super::time;
 use crate::model::fact::Content;
+use crate::model::node::NodeLease;
 use crate::model::replica::Replica;
 
 /// Label of the identity Leases, with this value (kubernetes `pkg/controlplane/apiserver/server.go`, 1.37).
 const IDENTITY: (&str, &str) = ("apiserver.kubernetes.io/identity", "kube-apiserver");
 const HOST: &str = "kubernetes.io/hostname";
+
+/// Namespace of the Leases that kubelets renew (core/v1 `NamespaceNodeLease`).
+const OF_NODES: &str = "kube-node-lease";
 
 #[derive(Deserialize)]
 struct Lease {
@@ -24,6 +29,8 @@ struct Lease {
 struct LeaseMetadata {
     #[serde(default)]
     name: String,
+    #[serde(default)]
+    namespace: Option<String>,
     #[serde(default)]
     labels: Option<BTreeMap<String, String>>,
     #[serde(default)]
@@ -46,6 +53,13 @@ struct Spec {
 
 pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
     let lease: Lease = serde_json::from_str(json)?;
+    if lease.metadata.namespace.as_deref() == Some(OF_NODES) {
+        return Ok(Content::NodeLease(NodeLease {
+            node: lease.metadata.name,
+            renewed: lease.spec.renew_time,
+            seconds: lease.spec.lease_duration_seconds,
+        }));
+    }
     let labels = lease.metadata.labels.unwrap_or_default();
     let (label, value) = IDENTITY;
     if labels.get(label).map(String::as_str) != Some(value) {
@@ -85,5 +99,22 @@ mod tests {
         };
         assert_eq!(lease(IDENTITY.0), Content::Replicas(vec![due]));
         assert_eq!(lease("other"), Content::Replicas(vec![]));
+    }
+
+    #[test]
+    fn a_lease_of_a_node_is_a_sign_of_life() {
+        let lease = |namespace: &str| {
+            let json = format!(
+                r#"{{"metadata": {{"name": "n1", "namespace": "{namespace}"}}, "spec": {{"leaseDurationSeconds": 40, "renewTime": "2026-11-30T08:00:00.000000Z"}}}}"#
+            );
+            decode(&json).expect("it is a Lease")
+        };
+        let due = NodeLease {
+            node: "n1".to_owned(),
+            renewed: "2026-11-30T08:00:00Z".parse().ok(),
+            seconds: Some(40),
+        };
+        assert_eq!(lease(OF_NODES), Content::NodeLease(due));
+        assert_eq!(lease("kube-system"), Content::Replicas(vec![]));
     }
 }

@@ -11,10 +11,12 @@ use serde_json::value::RawValue;
 use super::{Amount, amounts, list, number, time};
 use crate::model::component::{ComponentKind, ComponentVersion, Told};
 use crate::model::fact::Content;
+use crate::model::needs::{ContainerNeeds, PodNeeds, Requirements, SizedVolume};
 use crate::model::pod::{
     ComponentPod, Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Toleration, Uid,
 };
 use crate::model::quantity::{Quantity, Resources};
+use crate::model::written::Written;
 use crate::source::component::flags::{self, GateWords};
 use crate::source::component::version_of_image;
 
@@ -162,6 +164,10 @@ struct Spec {
     containers: Vec<Container>,
     #[serde(deserialize_with = "list")]
     init_containers: Vec<Container>,
+    #[serde(deserialize_with = "list")]
+    ephemeral_containers: Vec<Container>,
+    host_network: Option<bool>,
+    host_users: Option<bool>,
     overhead: Option<BTreeMap<String, Amount>>,
     resources: Option<ResourceRequirements>,
     #[serde(deserialize_with = "list")]
@@ -170,7 +176,8 @@ struct Spec {
     volumes: Vec<Volume>,
 }
 
-/// A container's claims on the node, which component of the cluster it runs with which gates, and nothing else of it.
+/// A container's claims on the node, what needs a feature of the node, which component of the cluster it runs with which
+/// gates, and nothing else of it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Container {
@@ -178,6 +185,10 @@ struct Container {
     resources: Option<ResourceRequirements>,
     #[serde(default)]
     restart_policy: Option<String>,
+    #[serde(default, deserialize_with = "list")]
+    restart_policy_rules: Vec<RestartRule>,
+    #[serde(default, deserialize_with = "list")]
+    volume_mounts: Vec<Mount>,
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -189,9 +200,32 @@ struct Container {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct ResourceRequirements {
-    #[serde(default)]
+    limits: Option<BTreeMap<String, Amount>>,
     requests: Option<BTreeMap<String, Amount>>,
+    claims: Option<Vec<ContainerClaim>>,
+}
+
+#[derive(Deserialize)]
+struct ContainerClaim {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    request: String,
+}
+
+#[derive(Deserialize)]
+struct RestartRule {
+    #[serde(default)]
+    action: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Mount {
+    #[serde(default, deserialize_with = "list")]
+    bind_mount_options: Vec<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -206,12 +240,24 @@ struct TolerationObject {
     effect: Option<String>,
 }
 
-/// Only claims: other volumes may hold anything.
+/// Only claims, and how large an empty folder may grow: other volumes may hold anything.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Volume {
     #[serde(default)]
+    name: String,
+    #[serde(default)]
     persistent_volume_claim: Option<ClaimVolume>,
+    #[serde(default)]
+    empty_dir: Option<EmptyDir>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct EmptyDir {
+    medium: String,
+    size_limit: Option<Amount>,
 }
 
 #[derive(Deserialize)]
@@ -239,6 +285,7 @@ struct Status {
     phase: Option<String>,
     reason: Option<String>,
     message: Option<String>,
+    qos_class: Option<String>,
     #[serde(deserialize_with = "time")]
     start_time: Option<Timestamp>,
     nominated_node_name: Option<String>,
@@ -276,6 +323,8 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
     let spec = object.spec;
     let status = object.status;
     let requests = requests(&spec);
+    // No Pod is without containers: such a one was never shown whole.
+    let needs = (!spec.containers.is_empty()).then(|| Box::new(needs(&spec, status.qos_class)));
     let component = spec.containers.iter().find_map(component);
     let controller = metadata
         .owner_references
@@ -325,6 +374,7 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
         group: spec
             .scheduling_group
             .and_then(|group| filled(group.pod_group_name)),
+        needs,
         component: component.map(Box::new),
         requests,
         tolerations: spec
@@ -387,6 +437,80 @@ fn component(container: &Container) -> Option<ComponentPod> {
         port: flags::port(&words),
         told,
     })
+}
+
+/// What rules of declared features read.
+fn needs(spec: &Spec, qos: Option<String>) -> PodNeeds {
+    let containers = |containers: &[Container]| containers.iter().map(container_needs).collect();
+    let sized = |(at, volume): (usize, &Volume)| {
+        let folder = volume.empty_dir.as_ref()?;
+        Some(SizedVolume {
+            at,
+            name: volume.name.clone(),
+            in_memory: folder.medium == "Memory",
+            size: folder.size_limit.as_ref().and_then(written)?,
+        })
+    };
+    PodNeeds {
+        host_network: spec.host_network == Some(true),
+        host_users: spec.host_users,
+        containers: containers(&spec.containers),
+        init_containers: containers(&spec.init_containers),
+        ephemeral_containers: containers(&spec.ephemeral_containers),
+        resources: spec.resources.as_ref().map(requirements),
+        volumes: spec.volumes.len(),
+        sized_volumes: spec.volumes.iter().enumerate().filter_map(sized).collect(),
+        qos: filled(qos),
+    }
+}
+
+fn container_needs(container: &Container) -> ContainerNeeds {
+    let mounts = container.volume_mounts.iter().enumerate();
+    ContainerNeeds {
+        exit_actions: container
+            .restart_policy_rules
+            .iter()
+            .map(|rule| rule.action.clone())
+            .collect(),
+        optioned_mounts: mounts
+            .filter(|(_, mount)| !mount.bind_mount_options.is_empty())
+            .map(|(at, _)| at)
+            .collect(),
+        is_sidecar: container.restart_policy.as_deref() == Some("Always"),
+        resources: container
+            .resources
+            .as_ref()
+            .map(requirements)
+            .unwrap_or_default(),
+    }
+}
+
+fn requirements(resources: &ResourceRequirements) -> Requirements {
+    let map = |amounts: &Option<BTreeMap<String, Amount>>| {
+        let amounts = amounts.as_ref()?.iter();
+        Some(
+            amounts
+                .filter_map(|(name, amount)| Some((name.clone(), written(amount)?)))
+                .collect(),
+        )
+    };
+    let claim = |claim: &ContainerClaim| (claim.name.clone(), claim.request.clone());
+    Requirements {
+        limits: map(&resources.limits),
+        requests: map(&resources.requests),
+        claims: resources
+            .claims
+            .as_ref()
+            .map(|claims| claims.iter().map(claim).collect()),
+    }
+}
+
+fn written(amount: &Amount) -> Option<Written> {
+    match amount {
+        Amount::Text(text) => Some(Written(text.clone())),
+        Amount::Number(number) => Some(Written(number.to_string())),
+        Amount::Other(_) => None,
+    }
 }
 
 /// What the scheduler counts for a Pod (component-helpers `resource/helpers.go`, 1.37).

@@ -45,6 +45,7 @@ fn list_of(want: &Want) -> Option<(&'static str, Option<&str>)> {
         }
         Want::PreemptedEvents | Want::AnyEventBy(_) => ("Event", None),
         Want::Node(_) | Want::Nodes => ("Node", None),
+        Want::NodeLeases => ("Lease", Some("kube-node-lease")),
         Want::Claim(name) => ("PersistentVolumeClaim", Some(&name.namespace)),
         Want::ServerVersion
         | Want::Workload(..)
@@ -128,6 +129,8 @@ fn by_kind(collected: &Collected, want: &Want) -> Answer {
         Want::EventsAbout { .. } | Want::EventsAboutPods { .. } if events => complete(),
         Want::Node(_) | Want::Nodes if listed("Node") && !extents.speaks_for("Node") => complete(),
         Want::Node(_) | Want::Nodes => absent("Nodes"),
+        Want::NodeLeases if listed("Lease") => complete(),
+        Want::NodeLeases => absent("Leases of nodes"),
         Want::Claim(_) => absent("PersistentVolumeClaim of this name"),
         Want::Victim(_) => absent("Pod of this name"),
         _ => absent("Events"),

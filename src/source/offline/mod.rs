@@ -446,6 +446,7 @@ impl Held {
             }
             Content::Write(_)
             | Content::Line(_)
+            | Content::NodeLease(_)
             | Content::Statements(_)
             | Content::Replicas(_) => {}
             Content::Claim(claim) => {
@@ -475,6 +476,7 @@ fn kind_of(content: &Content) -> Option<&'static str> {
     match content {
         Content::Pod(_) => Some("Pod"),
         Content::Node(_) => Some("Node"),
+        Content::NodeLease(_) => Some("Lease"),
         Content::Event(_) => Some("Event"),
         Content::Claim(_) => Some("PersistentVolumeClaim"),
         Content::Version(_)

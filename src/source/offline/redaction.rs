@@ -21,6 +21,7 @@ pub(super) fn is_hidden(content: &Content) -> bool {
             ])
             .any(holds),
         Content::Node(node) => holds(&node.name),
+        Content::NodeLease(lease) => holds(&lease.node),
         Content::Event(event) => holds(&event.note),
         Content::Claim(claim) => claim.selected_node.as_deref().is_some_and(holds),
         Content::Version(_)

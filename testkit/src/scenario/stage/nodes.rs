@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{NODES, Stage, condition};
+use crate::Configured;
 use crate::scenario::ScenarioError;
 
 /// The key of a taint that no Pod here tolerates.
@@ -170,7 +171,8 @@ impl Stage<'_> {
         &mut self,
         profile: &str,
     ) -> Result<(), ScenarioError> {
-        let component = self.cluster.start_scheduler_inside(profile).await?;
+        let more = Configured::default();
+        let component = self.cluster.start_scheduler_inside(profile, &more).await?;
         self.schedulers.push(component);
         Ok(())
     }
