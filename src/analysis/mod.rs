@@ -15,6 +15,7 @@ pub(crate) mod lookup;
 pub(crate) mod message;
 mod nominations;
 pub(crate) mod preempted_note;
+pub(crate) mod probe;
 #[cfg(test)]
 mod properties;
 pub(crate) mod requirement;
@@ -22,5 +23,6 @@ mod room;
 pub(crate) mod select;
 mod story;
 mod timeline;
+mod tiny_pod;
 mod verdict;
 mod victims;

@@ -6,8 +6,10 @@ mod declared;
 mod fail_on;
 mod lookup;
 mod observation;
+mod probe;
 mod skew;
 mod snapshot;
+mod trying;
 
 use std::process::ExitCode;
 
@@ -28,6 +30,7 @@ enum Command {
     Conformance(Box<conformance::ConformanceArgs>),
     Declared(Box<declared::DeclaredArgs>),
     Lookup(Box<lookup::LookupArgs>),
+    Probe(Box<probe::ProbeArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
     Version(VersionArgs),
@@ -39,6 +42,7 @@ pub(crate) fn main(env: Env) -> ExitCode {
         Command::Conformance(args) => conformance::run(&args, env),
         Command::Declared(args) => declared::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
+        Command::Probe(args) => probe::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),
         Command::Version(args) => version::run("features", &args, env),
