@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use libtest_mimic::Failed;
@@ -50,6 +51,7 @@ pub(crate) fn works(clusters: &Clusters, minors: &[String]) -> Result<(), Failed
         refusals(cluster)?;
         nothing_is_left_in_time(cluster)?;
         nothing_is_left_after_a_signal(cluster)?;
+        a_lost_connection_is_waited_for(cluster)?;
         the_next_run_removes_what_a_killed_one_left(cluster)
     })
 }
@@ -315,7 +317,7 @@ fn waiting(cluster: &Cluster, more: &[&str]) -> Result<Child, Box<dyn Error>> {
         .env_clear()
         .env("KUBECONFIG", cluster.kubeconfig("admin"))
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()?;
     block_on(async {
         let admin = cluster.client("admin").await?;
@@ -342,6 +344,32 @@ fn nothing_is_left_after_a_signal(cluster: &Cluster) -> Result<(), Box<dyn Error
         nothing_is_left(cluster)?;
     }
     Ok(())
+}
+
+/// The server stands still while the probe takes back what it made, until the probe has said that it hears nothing.
+fn a_lost_connection_is_waited_for(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
+    cluster.freeze("kube-scheduler")?;
+    let mut going = waiting(cluster, &["--request-timeout", "1s"])?;
+    cluster.freeze("kube-apiserver")?;
+    let kill = format!("kill -INT {}", going.id());
+    let killed = Command::new("sh").args(["-c", &kill]).status();
+    let said = going.stderr.take().ok_or("its errors go nowhere")?;
+    let mut lines = BufReader::new(said).lines();
+    let first = lines.find(|line| {
+        line.as_ref()
+            .is_ok_and(|line| line.ends_with("trying again"))
+    });
+    cluster.thaw("kube-apiserver")?;
+    cluster.thaw("kube-scheduler")?;
+    killed?;
+    due("whether the loss was told", &first.is_some(), &true)?;
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    due(
+        &format!("code: {rest:?}"),
+        &going.wait()?.code(),
+        &Some(130),
+    )?;
+    nothing_is_left(cluster)
 }
 
 fn the_next_run_removes_what_a_killed_one_left(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
