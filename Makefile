@@ -80,6 +80,8 @@ record: control-planes
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- features
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- skew_says
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- logs_tell_of_hints
+	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- declared_says
+	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- 1.37::rbac_prints
 
 # Writes data/gates/<minor>.jsonl from the Kubernetes modules of each minor. ENHANCEMENTS=FOLDER, a checkout of
 # kubernetes/enhancements, writes components.jsonl, too.

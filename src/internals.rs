@@ -129,15 +129,15 @@ pub fn requirements(question: &Value, release: &str) -> (Vec<String>, Vec<String
             mount_options: told("mountOptions"),
         },
     };
-    let named = |is_meant: fn(&Declaration) -> bool| {
-        let meant = FEATURES
+    let meant = |is_meant: fn(&Declaration) -> bool| {
+        let found = FEATURES
             .iter()
             .filter(|feature| is_meant(&feature.declared_by(&settings)));
-        meant.map(|feature| feature.name.to_owned()).collect()
+        found.map(|feature| feature.name.to_owned()).collect()
     };
     (
-        named(|it| *it == Declaration::Yes),
-        named(|it| matches!(it, Declaration::Unknown(_))),
+        meant(|it| *it == Declaration::Yes),
+        meant(|it| matches!(it, Declaration::Unknown(_))),
     )
 }
 

@@ -30,6 +30,8 @@ mod dumped;
 mod emulated;
 #[path = "live/expected.rs"]
 mod expected;
+#[path = "live/explained.rs"]
+mod explained;
 #[path = "live/features.rs"]
 mod features;
 #[path = "live/forgotten.rs"]
@@ -60,6 +62,8 @@ mod plugin;
 mod probe;
 #[path = "live/proxies.rs"]
 mod proxies;
+#[path = "live/rbac.rs"]
+mod rbac;
 #[path = "live/replicas.rs"]
 mod replicas;
 #[path = "live/requirements.rs"]
@@ -180,6 +184,17 @@ fn main() -> ExitCode {
         let clusters = Arc::clone(&clusters);
         let run = move || skew::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
+    }
+    if let [.., newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", explained::NAME);
+        let clusters = Arc::clone(&clusters);
+        let run = move || explained::works(&clusters, &testkit::minors());
+        add(name, Box::new(run));
+    }
+    for minor in testkit::minors() {
+        let name = format!("{minor}::{}", rbac::NAME);
+        let clusters = Arc::clone(&clusters);
+        add(name, Box::new(move || rbac::works(&clusters, &minor)));
     }
     if let [.., newest] = testkit::minors().as_slice() {
         let name = format!("{newest}::{}", declared::NAME);

@@ -30,6 +30,25 @@ pub(crate) fn parse(message: &str) -> Parsed {
         })
 }
 
+/// What 1.36 and 1.37 say of a node that lacks a declared feature; they never name it (kubernetes 1.36.3, 1.37.2
+/// `pkg/scheduler/framework/plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`).
+const LACKS_FEATURES: &str = "node(s) didn't match Pod's required features";
+
+/// What 1.35 says; the names follow, in any order.
+const LACKS_NAMED_FEATURES: &str =
+    "node declared features check failed - unsatisfied requirements: ";
+
+/// Whether a reason is that a node lacks declared features: the names, none where the scheduler's version does not tell them.
+pub(crate) fn lacking_features(reason: &str) -> Option<Vec<String>> {
+    if reason == LACKS_FEATURES {
+        return Some(Vec::new());
+    }
+    let names = reason.strip_prefix(LACKS_NAMED_FEATURES)?;
+    let mut names: Vec<String> = names.split(", ").map(str::to_owned).collect();
+    names.sort();
+    Some(names)
+}
+
 /// `0/N nodes are available: 1 reason, 2 reason. preemption: …`, from 1.9 on.
 fn fit_error(text: &str) -> Option<Parsed> {
     let (fraction, rest) = text.split_once(" nodes are available:")?;
@@ -281,6 +300,27 @@ mod tests {
             Some("not eligible due to a terminating pod on the nominated node")
         );
         assert_eq!(parsed.reasons.len(), 2, "the other plugin's words are kept");
+    }
+
+    #[test]
+    fn lacking_features_are_recognised_among_other_reasons() {
+        // 1.37 (observed).
+        let parsed = parse(
+            "0/6 nodes are available: 1 node(s) didn't match Pod's required features, 5 node(s) didn't match Pod's node affinity/selector. preemption: 0/6 nodes are available: 6 Preemption is not helpful for scheduling.",
+        );
+        let lacking = |parsed: &Parsed| {
+            let reasons = parsed.reasons.iter();
+            reasons
+                .filter_map(|it| Some((it.nodes, lacking_features(&it.text)?)))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(lacking(&parsed), [(Some(1), Vec::new())]);
+        // 1.35, whose reason holds a comma and a colon.
+        let parsed = parse(
+            "0/3 nodes are available: 1 Insufficient cpu, 2 node declared features check failed - unsatisfied requirements: B, A. preemption: none.",
+        );
+        let names = vec!["A".to_owned(), "B".to_owned()];
+        assert_eq!(lacking(&parsed), [(Some(2), names)]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub(crate) mod conformance;
 mod deadline;
 pub(crate) mod declared;
 pub(crate) mod explain;
+pub(crate) mod fulfilment;
 pub(crate) mod gates;
 mod index;
 pub(crate) mod lookup;
@@ -18,6 +19,7 @@ pub(crate) mod preempted_note;
 pub(crate) mod probe;
 #[cfg(test)]
 mod properties;
+pub(crate) mod reader;
 pub(crate) mod requirement;
 mod room;
 pub(crate) mod select;

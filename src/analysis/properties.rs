@@ -280,6 +280,7 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
             | Content::Line(_)
             | Content::Statements(_)
             | Content::NodeLease(_)
+            | Content::Grant(_)
             | Content::Replicas(_) => false,
         };
         if !by_a_denied_read {

@@ -5,6 +5,9 @@
 pub(crate) mod access_report;
 pub(crate) mod check_report;
 pub(crate) mod declared_features;
+pub(crate) mod feature_explanation;
+pub(crate) mod feature_explanation_list;
+pub(crate) mod feature_writers;
 pub(crate) mod gate_history;
 pub(crate) mod gate_skew;
 pub(crate) mod gate_snapshot;

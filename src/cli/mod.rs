@@ -6,7 +6,9 @@ mod arguments;
 pub(crate) mod features;
 mod keeping;
 pub(crate) mod nominate;
+mod progress;
 mod runtime;
+mod selection;
 mod version;
 
 use std::io::Write;

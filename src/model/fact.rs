@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::claim::Claim;
 use super::component::Statement;
 use super::event::Event;
+use super::grant::Grant;
 use super::node::{Node, NodeLease};
 use super::pod::Pod;
 use super::replica::Replica;
@@ -29,6 +30,7 @@ pub(crate) enum Content {
     /// What a document says of components.
     Statements(Vec<Statement>),
     Replicas(Vec<Replica>),
+    Grant(Grant),
     Line(Box<SchedulerLine>),
 }
 
@@ -48,6 +50,7 @@ impl Content {
             Self::Node(node) => node.newest_observation.max(node.created),
             Self::NodeLease(lease) => lease.renewed,
             Self::Claim(_)
+            | Self::Grant(_)
             | Self::Version(_)
             | Self::Workload(_)
             | Self::Replicas(_)

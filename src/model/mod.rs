@@ -9,6 +9,7 @@ pub(crate) mod component;
 pub(crate) mod coverage;
 pub(crate) mod event;
 pub(crate) mod fact;
+pub(crate) mod grant;
 pub(crate) mod needs;
 pub(crate) mod node;
 pub(crate) mod pod;

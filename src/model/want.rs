@@ -61,6 +61,10 @@ pub(crate) enum Want {
     ServerSamples {
         expected: Option<usize>,
     },
+    /// What roles of the cluster grant.
+    ClusterRoles,
+    /// Whom they are granted to.
+    ClusterRoleBindings,
     /// A `ConfigMap` of kubeadm's.
     Configuration(PodName),
     /// A document that a component serves.
@@ -178,6 +182,8 @@ impl Want {
             Self::ServerLeases => "ServerLeases",
             Self::ServerAddresses => "ServerAddresses",
             Self::ServerSamples { .. } => "ServerSamples",
+            Self::ClusterRoles => "ClusterRoles",
+            Self::ClusterRoleBindings => "ClusterRoleBindings",
             Self::Configuration(_) => "Configuration",
             Self::Document { .. } => "Document",
         }
@@ -236,6 +242,8 @@ impl Want {
             Self::ServerLeases => "leases of API servers".to_owned(),
             Self::ServerAddresses => "endpointslices/kubernetes -n default".to_owned(),
             Self::ServerSamples { .. } => SERVER_SAMPLES.to_owned(),
+            Self::ClusterRoles => "clusterroles".to_owned(),
+            Self::ClusterRoleBindings => "clusterrolebindings".to_owned(),
             Self::Configuration(map) => {
                 format!("configmaps/{} -n {}", map.name, map.namespace)
             }
@@ -254,6 +262,7 @@ impl Want {
                 .map(|group| Right::list(group, "events", namespace))
                 .to_vec()
         };
+        let of_rbac = |resource| Right::list("rbac.authorization.k8s.io", resource, None);
         match self {
             Self::Pod(pod) | Self::Victim(pod) => {
                 vec![Right::get("", "pods", Some(&pod.namespace), &pod.name)]
@@ -300,6 +309,8 @@ impl Want {
             Self::ServerSamples { .. } => {
                 vec![Right::get("", path(Document::Metrics), None, "")]
             }
+            Self::ClusterRoles => vec![of_rbac("clusterroles")],
+            Self::ClusterRoleBindings => vec![of_rbac("clusterrolebindings")],
             Self::Configuration(map) => vec![Right::get(
                 "",
                 "configmaps",
@@ -346,6 +357,8 @@ impl Want {
             | Self::ServerLeases
             | Self::ServerAddresses
             | Self::ServerSamples { .. }
+            | Self::ClusterRoles
+            | Self::ClusterRoleBindings
             | Self::Configuration(_)
             | Self::Document { .. } => Vec::new(),
             _ => self.rights().into_iter().map(Right::watched).collect(),
@@ -378,6 +391,8 @@ impl Want {
             Self::ServerLeases => "how many API servers there are",
             Self::ServerAddresses => "where each API server is reached",
             Self::ServerSamples { .. } => "which API servers are behind one address",
+            Self::ClusterRoles => "who may write what nodes declare",
+            Self::ClusterRoleBindings => "whom these roles are granted to",
             Self::Configuration(_) => "which gates kubeadm was told to set",
             Self::Document { document, .. } => match document {
                 Document::Metrics => "which gates really run",

@@ -11,6 +11,7 @@ use super::component::{ComponentKind, ComponentName, Document, Told};
 use super::coverage::{Coverage, Source, State};
 use super::event::Event;
 use super::fact::{Content, Fact};
+use super::grant::{ClusterRole, ClusterRoleBinding, Grant};
 use super::node::{Node, NodeLease};
 use super::pod::{Pod, PodName, Uid};
 use super::replica::Replica;
@@ -47,6 +48,8 @@ pub(crate) struct World {
     /// What documents say of components, each statement once.
     statements: BTreeMap<ComponentName, BTreeSet<Sourced<(Document, Told)>>>,
     replicas: BTreeSet<Replica>,
+    cluster_roles: BTreeMap<String, ClusterRole>,
+    cluster_role_bindings: BTreeMap<String, ClusterRoleBinding>,
     /// Audited requests by their ID.
     writes: BTreeMap<String, Sourced<Write>>,
     /// What schedulers' logs say, by Pod, with the source; files overlap.
@@ -142,6 +145,20 @@ impl World {
                 }
             }
             Content::Replicas(replicas) => self.replicas.extend(replicas),
+            // Of two of a name the one with more in it stays, so that order does not matter.
+            Content::Grant(Grant::Role(role)) => {
+                let known = self.cluster_roles.get(&role.name);
+                if known.is_none_or(|known| format!("{role:?}") > format!("{known:?}")) {
+                    self.cluster_roles.insert(role.name.clone(), role);
+                }
+            }
+            Content::Grant(Grant::Binding(binding)) => {
+                let known = self.cluster_role_bindings.get(&binding.name);
+                if known.is_none_or(|known| format!("{binding:?}") > format!("{known:?}")) {
+                    let name = binding.name.clone();
+                    self.cluster_role_bindings.insert(name, binding);
+                }
+            }
             Content::Write(write) => {
                 // Files overlap, and one log may tell more of a request than another.
                 let rank = |write: &Write| {
@@ -478,6 +495,18 @@ impl World {
 
     pub(crate) fn replicas(&self) -> impl Iterator<Item = &Replica> {
         self.replicas.iter()
+    }
+
+    pub(crate) fn cluster_role(&self, name: &str) -> Option<&ClusterRole> {
+        self.cluster_roles.get(name)
+    }
+
+    pub(crate) fn cluster_roles(&self) -> impl Iterator<Item = &ClusterRole> {
+        self.cluster_roles.values()
+    }
+
+    pub(crate) fn cluster_role_bindings(&self) -> impl Iterator<Item = &ClusterRoleBinding> {
+        self.cluster_role_bindings.values()
     }
 
     /// Writes to Pods that an audit log tells of.

@@ -52,11 +52,6 @@ impl Written {
     pub(crate) fn is_held_like(&self, other: &Self) -> bool {
         held(self.0.trim()) == held(other.0.trim())
     }
-
-    /// Whether it is nothing.
-    pub(crate) fn is_zero(&self) -> bool {
-        self.is_worth(&Self("0".to_owned()))
-    }
 }
 
 fn held(text: &str) -> Held<'_> {

@@ -204,6 +204,56 @@ pub(crate) fn value(bytes: &[u8]) -> Result<serde_json::Value, String> {
         })
 }
 
+/// All objects as they are, those of lists one by one: for manifests, which are small. A list that says its items' kind lends it.
+pub(crate) fn values(bytes: &[u8]) -> Result<Vec<serde_json::Value>, String> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    let first_line = |error: String| error.lines().next().unwrap_or_default().to_owned();
+    let documents: Vec<serde_json::Value> = if text.trim_start().starts_with(['{', '[']) {
+        let documents = serde_json::Deserializer::from_str(text).into_iter();
+        documents
+            .collect::<Result<_, _>>()
+            .map_err(|error| format!("it is not valid JSON: {error}"))?
+    } else {
+        let mut reader = text.as_bytes();
+        let documents = serde_saphyr::read_with_options::<_, serde_json::Value>(
+            &mut reader,
+            yaml_options(text),
+        );
+        documents
+            .collect::<Result<_, _>>()
+            .map_err(|error| format!("it is not valid YAML: {}", first_line(error.to_string())))?
+    };
+    let mut found = Vec::new();
+    for document in documents {
+        flatten(document, &mut found);
+    }
+    Ok(found)
+}
+
+fn flatten(document: serde_json::Value, found: &mut Vec<serde_json::Value>) {
+    use serde_json::Value;
+    match document {
+        Value::Null => {}
+        Value::Array(items) => items.into_iter().for_each(|item| flatten(item, found)),
+        Value::Object(mut list) if list.get("items").is_some_and(Value::is_array) => {
+            let kind = list.get("kind").and_then(Value::as_str).unwrap_or_default();
+            let kind = kind.strip_suffix("List").unwrap_or_default().to_owned();
+            let version = list.get("apiVersion").cloned();
+            let mut items = list.get_mut("items").map(Value::take).unwrap_or_default();
+            for mut item in items.as_array_mut().into_iter().flatten().map(Value::take) {
+                if let (Some(object), false) = (item.as_object_mut(), kind.is_empty()) {
+                    object.entry("kind").or_insert_with(|| kind.clone().into());
+                    let version = version.clone().unwrap_or_default();
+                    object.entry("apiVersion").or_insert(version);
+                }
+                flatten(item, found);
+            }
+        }
+        other => found.push(other),
+    }
+}
+
 fn read_yaml(text: &str, reading: &mut Reading) {
     let mut reader = text.as_bytes();
     let documents =

@@ -17,6 +17,7 @@ pub(crate) mod gather;
 pub(crate) mod kubeconfig;
 mod lines;
 pub(crate) mod live;
+pub(crate) mod manifest;
 pub(crate) mod offline;
 pub(crate) mod pin;
 pub(crate) mod proxy;
@@ -26,6 +27,8 @@ pub(crate) mod scheduler_log;
 mod served;
 mod transport;
 pub(crate) mod watch;
+
+use futures_util::stream::{self, Stream, StreamExt};
 
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::Fact;
@@ -82,10 +85,13 @@ impl Origin {
         }
     }
 
-    async fn ask(&self, wants: &[Want]) -> Vec<Reply> {
+    /// An answer to each want, as they come.
+    fn ask<'a>(&'a self, wants: &'a [Want]) -> impl Stream<Item = Reply> + 'a {
         match self {
-            Self::Live(live) => live.ask(wants).await,
-            Self::Offline(collected) => wants.iter().map(|want| collected.ask(want)).collect(),
+            Self::Live(live) => live.ask(wants).left_stream(),
+            Self::Offline(collected) => {
+                stream::iter(wants.iter().map(|want| collected.ask(want))).right_stream()
+            }
         }
     }
 }

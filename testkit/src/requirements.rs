@@ -3,11 +3,6 @@
 //! The Go program of a minor (`go/<minor>/requirements`) imports that library and answers a question a line; it is built once, in a
 //! second, into the cache. It must not interpret.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it keeps a program in the cache and runs it"
-)]
-
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -27,7 +27,9 @@ fn a_feature_that_no_pod_needs_is_a_usage_error_that_says_why() {
     ] {
         is_refused(
             &["--feature", feature],
-            &format!("error: from 1.36 on no field of a Pod, and no update of one, needs {feature}: "),
+            &format!(
+                "error: from 1.36 on no field of a Pod, and no update of one, needs {feature}: "
+            ),
         );
     }
     is_refused(
@@ -43,6 +45,11 @@ fn what_could_harm_has_to_be_asked_for() {
         "error: a Pod that needs UserNamespacesHostNetworkSupport is in the node's network, which only a privileged namespace allows\n\
          hint: if the namespace is one, add --allow-privileged-namespace\n",
     );
-    let short = ["--feature", "RestartAllContainersOnContainerExits", "--ttl", "1s"];
+    let short = [
+        "--feature",
+        "RestartAllContainersOnContainerExits",
+        "--ttl",
+        "1s",
+    ];
     is_refused(&short, "error: --ttl is shorter than --timeout: ");
 }

@@ -3,15 +3,24 @@
 //! What is due is written before it is looked at: a list that outlives its gate, its version or its kubelet is called so, and one that
 //! is called Fresh is written again by its kubelet. Lists are fetched by kubectl, not by the plugin.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "whether to record is said by the environment"
+)]
+
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fs;
+use std::path::Path;
 
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
+use testkit::normalise::Machine;
 use testkit::{Cluster, ClusterOptions};
 
 use crate::clusters::Clusters;
 use crate::machinery::block_on;
+use crate::moments::RECORD;
 use crate::plugin::kubectl;
 use crate::skew::{due, list, word};
 
@@ -52,6 +61,7 @@ fn of_living_kubelets(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
     says(&answer, "n1", ["Fresh", "rewritten"])?;
     says(&answer, "n2", ["Fresh", "rewritten"])?;
     says(&answer, "n3", ["Fresh", "rewritten"])?;
+    record(cluster, "living", &OBJECTS)?;
     for node in ["n1", "n2", "n3"] {
         let row = row(&answer, node);
         due("its list", &row["features"], &features(cluster, node)?)?;
@@ -113,6 +123,7 @@ fn a_hand_edit_is_taken_back(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
     cluster.freeze("kubelet-n1")?;
     patch(cluster, "n1", &[BOGUS])?;
     let answer = declared(cluster, "admin", &[])?;
+    record(cluster, "edited", &OBJECTS)?;
     cluster.thaw("kubelet-n1")?;
     says(&answer, "n1", ["Stale", "not-of-this-version"])?;
     let row = row(&answer, "n1");
@@ -135,6 +146,7 @@ fn stale_after_the_gate_is_off(cluster: &Cluster, oldest: &str) -> Result<(), Bo
     beats(cluster, "n3")?;
     let answer = declared(cluster, "admin", &[])?;
     says(&answer, "n3", ["Stale", "mechanism-off"])?;
+    record(cluster, "gate-off", &OBJECTS)?;
     let row = row(&answer, "n3");
     due("certainty", &row["certainty"], &json!("Proven"))?;
     due("its list", &features(cluster, "n3")?, &left)?;
@@ -184,6 +196,7 @@ fn stale_after_a_downgrade(cluster: &Cluster, oldest: &str) -> Result<(), Box<dy
     beats(cluster, "n2")?;
     let answer = declared(cluster, "admin", &["--stale"])?;
     says(&answer, "n2", ["Stale", "not-of-this-version"])?;
+    record(cluster, "downgraded", &OBJECTS)?;
     due(
         "certainty",
         &row(&answer, "n2")["certainty"],
@@ -218,6 +231,7 @@ fn a_silent_kubelet_is_unknown(cluster: &Cluster) -> Result<(), Box<dyn Error>> 
     })?;
     let answer = declared(cluster, "admin", &[])?;
     says(&answer, "n1", ["Unknown", "kubelet-silent"])?;
+    record(cluster, "silent", &OBJECTS)?;
     let advice = answer["findings"].to_string();
     due(
         "the advice to cordon it",
@@ -231,6 +245,36 @@ fn a_silent_kubelet_is_unknown(cluster: &Cluster) -> Result<(), Box<dyn Error>> 
         "n1",
         ["Fresh", "rewritten"],
     )
+}
+
+/// What a recorded moment holds.
+const OBJECTS: [(&str, &str); 2] = [
+    ("nodes", NODES),
+    (
+        "leases",
+        "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
+    ),
+];
+
+/// Keeps what the server answers at a moment, for cases, if that is asked for.
+pub(crate) fn record(
+    cluster: &Cluster,
+    moment: &str,
+    objects: &[(&str, &str)],
+) -> Result<(), Box<dyn Error>> {
+    if std::env::var_os(RECORD).is_none() {
+        return Ok(());
+    }
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded/declared");
+    let place = place.join(moment);
+    fs::create_dir_all(&place)?;
+    let raw = |path: &str| kubectl(cluster, "admin", &["get", "--raw", path]);
+    let machine = Machine::from_nodes(&raw(NODES)?.stdout)?;
+    for (name, path) in objects {
+        let text = machine.normalise(&raw(path)?.stdout);
+        fs::write(place.join(format!("{name}.json")), text)?;
+    }
+    Ok(())
 }
 
 /// What the plugin says as data.
@@ -255,7 +299,7 @@ fn says(answer: &Value, node: &str, is_due: [&str; 2]) -> Result<(), Box<dyn Err
 }
 
 /// The list of a node, as kubectl has it.
-fn features(cluster: &Cluster, node: &str) -> Result<Value, Box<dyn Error>> {
+pub(crate) fn features(cluster: &Cluster, node: &str) -> Result<Value, Box<dyn Error>> {
     let run = kubectl(cluster, "admin", &["get", "node", node, "-o", "json"])?;
     let node: Value = serde_json::from_str(&run.stdout)?;
     Ok(node["status"]["declaredFeatures"].clone())
@@ -309,7 +353,7 @@ fn wait(
 }
 
 /// Waits until the kubelet has written its status twice more: whatever it would write by itself is written then.
-fn beats(cluster: &Cluster, node: &str) -> Result<(), Box<dyn Error>> {
+pub(crate) fn beats(cluster: &Cluster, node: &str) -> Result<(), Box<dyn Error>> {
     let mut beats: Vec<String> = Vec::new();
     wait(cluster, node, "three more heartbeats", |node| {
         let beat = ready(node)["lastHeartbeatTime"].to_string();

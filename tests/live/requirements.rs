@@ -100,7 +100,9 @@ fn compare(
     due: &[&str],
 ) -> Result<(), Box<dyn Error>> {
     let questions: Vec<Value> = questions.collect();
-    let lines: String = questions.iter().map(|it| format!("{it}\n")).collect();
+    let mut lines = questions.iter().map(Value::to_string).collect::<Vec<_>>();
+    lines.push(String::new());
+    let lines = lines.join("\n");
     let answers = testkit::requirements(minor, release, &lines)?;
     let answers: Vec<Vec<String>> = answers
         .lines()

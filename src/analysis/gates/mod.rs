@@ -9,6 +9,7 @@ mod effective;
 mod fingerprint;
 mod hazard;
 pub(crate) mod kubelet;
+pub(crate) mod minors;
 pub(crate) mod pool;
 mod process;
 mod replicas;

@@ -112,17 +112,23 @@ fn documents(component: &ComponentName, way: &Way, documents: &[Document]) -> Ve
 /// What is read whatever there is.
 fn base(request: &Request) -> BTreeSet<Want> {
     let mut wants = BTreeSet::from([Want::Nodes, Want::ServerAddresses, Want::ServerLeases]);
-    wants.insert(Want::Pods {
-        namespace: Some(SYSTEM.to_owned()),
-        labels: CONTROL_PLANE.parse::<LabelSelector>().unwrap_or_default(),
-        fields: FieldSelector::default(),
-    });
     wants.extend(CONFIGURATIONS.map(|name| {
         Want::Configuration(PodName {
             namespace: SYSTEM.to_owned(),
             name: name.to_owned(),
         })
     }));
+    wants.extend(of_control_plane(request));
+    wants
+}
+
+/// What tells of schedulers and API servers without asking each: their Pods, and what was named by an address.
+pub(crate) fn of_control_plane(request: &Request) -> BTreeSet<Want> {
+    let mut wants = BTreeSet::from([Want::Pods {
+        namespace: Some(SYSTEM.to_owned()),
+        labels: CONTROL_PLANE.parse::<LabelSelector>().unwrap_or_default(),
+        fields: FieldSelector::default(),
+    }]);
     for (component, way) in &request.components {
         let documents: &[Document] = match component.kind {
             ComponentKind::KubeApiserver => &replicas::OF_SERVER,

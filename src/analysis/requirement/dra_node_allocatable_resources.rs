@@ -1,4 +1,4 @@
-//! `DRANodeAllocatableResources` (KEP-5517): no Pod requires it. The API server asks for it where a ResourceSlice has devices with
+//! `DRANodeAllocatableResources` (KEP-5517): no Pod requires it. The API server asks for it where a `ResourceSlice` has devices with
 //! node allocatable resources (1.37.2, `plugin/pkg/admission/nodedeclaredfeatures/admission.go`), which is no rule of a Pod.
 //! Source: component-helpers `nodedeclaredfeatures/features/dranodeallocatableresources/feature.go` (0.37.2).
 

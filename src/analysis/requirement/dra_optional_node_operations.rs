@@ -1,4 +1,4 @@
-//! `DRAOptionalNodeOperations`: no Pod requires it by itself. The scheduler's plugin DynamicResources looks for it where a claim
+//! `DRAOptionalNodeOperations`: no Pod requires it by itself. The scheduler's plugin `DynamicResources` looks for it where a claim
 //! asks for it, which no Pod tells.
 //! Source: component-helpers `nodedeclaredfeatures/features/draoptionalnodeoperations/feature.go` (0.37.2).
 

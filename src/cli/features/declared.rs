@@ -5,9 +5,11 @@ use jiff::SignedDuration;
 use super::fail_on::FailOn;
 use super::observation::{ObservationArgs, Observed, observed, take};
 use crate::analysis::access;
-use crate::analysis::declared::{self, Request, wants};
+use crate::analysis::declared::{self, Request, wants, writers};
 use crate::answer::access_report;
 use crate::answer::declared_features;
+use crate::answer::feature_writers;
+use crate::answer::gate_skew::Severity;
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs};
 use crate::cli::keeping::{code_of_review, review};
 use crate::cli::runtime::Runtime;
@@ -29,6 +31,9 @@ Examples:
 
   # Take a kubelet that was not heard of for a minute for one that is gone
   kubectl features declared --max-age 1m -o wide
+
+  # See who but kubelets may write such a list
+  kubectl features declared --writers
 
   # Do the same without the cluster
   kubectl features declared --from gates-20261130T080500Z.tar.zst
@@ -52,6 +57,9 @@ pub(super) struct DeclaredArgs {
     /// Count a kubelet as unknown whose last sign of life is older, with a unit (40s, 5m)
     #[arg(long, value_name = "DURATION", value_parser = max_age)]
     max_age: Option<SignedDuration>,
+    /// List who but kubelets may write what nodes declare, by the roles of the cluster and their bindings
+    #[arg(long, conflicts_with_all = ["stale", "missing", "max_age"])]
+    writers: bool,
     /// Exit with 3 if a list is stale, or with 4 if there is anything else that asks for attention
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "never")]
     fail_on: FailOn,
@@ -90,7 +98,12 @@ pub(super) fn run(args: &DeclaredArgs, env: &mut Env) -> Result<u8, Error> {
     };
     if args.show_access {
         let live = runtime.block_on(args.observation.connect(&args.connection, env))??;
-        let questions = access::of_wants(&wants::possible(&request), false);
+        let possible = if args.writers {
+            writers::wants().into_iter().collect()
+        } else {
+            wants::possible(&request)
+        };
+        let questions = access::of_wants(&possible, false);
         let answer = review(&live, &questions, &runtime, env)?;
         args.output.show(&answer, access_report::view, env)?;
         return Ok(code_of_review(&answer));
@@ -100,11 +113,20 @@ pub(super) fn run(args: &DeclaredArgs, env: &mut Env) -> Result<u8, Error> {
     let observed = observe(args, &request, &runtime, env)?;
 
     // Analyse.
+    if args.writers {
+        let answer = writers::writers(&observed.world, observed.now, (env.now)());
+        let is_odd = answer.writers.iter().any(|writer| !writer.expected);
+        let worst = is_odd.then_some(Severity::Warning);
+        args.output.show(&answer, feature_writers::view, env)?;
+        let code = args.fail_on.code(worst, answer.is_incomplete);
+        return Ok(observed.code(code));
+    }
     let answer = declared::declared(&observed.world, &request, observed.now, (env.now)());
 
     // Show.
     args.output.show(&answer, declared_features::view, env)?;
-    Ok(args.fail_on.code(answer.worst(), answer.is_incomplete))
+    let code = args.fail_on.code(answer.worst(), answer.is_incomplete);
+    Ok(observed.code(code))
 }
 
 fn observe(
@@ -120,6 +142,9 @@ fn observe(
     let origins = [Origin::Live(Box::new(live))];
     let (now, start) = (args.input.now, (env.now)());
     let wants = |world: &World| {
+        if args.writers {
+            return writers::wants();
+        }
         let now = now.or(world.now()).unwrap_or(start);
         wants::wants(world, request, now)
     };

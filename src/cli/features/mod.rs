@@ -3,10 +3,12 @@
 mod collect;
 mod conformance;
 mod declared;
+mod explain;
 mod fail_on;
 mod lookup;
 mod observation;
 mod probe;
+mod rbac;
 mod skew;
 mod snapshot;
 mod trying;
@@ -29,8 +31,10 @@ enum Command {
     Collect(Box<collect::CollectArgs>),
     Conformance(Box<conformance::ConformanceArgs>),
     Declared(Box<declared::DeclaredArgs>),
+    Explain(Box<explain::ExplainArgs>),
     Lookup(Box<lookup::LookupArgs>),
     Probe(Box<probe::ProbeArgs>),
+    Rbac(Box<rbac::RbacArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
     Version(VersionArgs),
@@ -41,8 +45,10 @@ pub(crate) fn main(env: Env) -> ExitCode {
         Command::Collect(args) => collect::run(&args, env),
         Command::Conformance(args) => conformance::run(&args, env),
         Command::Declared(args) => declared::run(&args, env),
+        Command::Explain(args) => explain::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
         Command::Probe(args) => probe::run(&args, env),
+        Command::Rbac(args) => rbac::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),
         Command::Version(args) => version::run("features", &args, env),

@@ -1,13 +1,13 @@
 //! `kubectl nominate collect`: what `explain` would read, kept in a file for somebody without the cluster.
 
 use super::explain::connect;
-use super::selection::{SelectionArgs, not_there, nothing};
 use crate::analysis::select::{self, Request, Selection};
 use crate::analysis::{access, explain};
 use crate::answer::access_report;
 use crate::cli::arguments::{ConnectionArgs, LookArgs};
 use crate::cli::keeping::{KeepingArgs, code_of_review, review, warn};
 use crate::cli::runtime::Runtime;
+use crate::cli::selection::{SelectionArgs, not_there, nothing};
 use crate::cli::{say, tell};
 use crate::env::Env;
 use crate::error::{Error, exit};

@@ -6,7 +6,6 @@ use std::io::Write;
 use clap::ValueEnum;
 use serde_json::Value;
 
-use super::selection::{SelectionArgs, is_of_a_server, not_there, nothing};
 use super::watch::{self, Task, WatchArgs};
 use crate::analysis::select::{self, Chosen, Request};
 use crate::analysis::{access, explain};
@@ -16,6 +15,7 @@ use crate::answer::{nomination_explanation, nomination_explanation_list};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs, offline_error};
 use crate::cli::keeping::{code_of_review, review};
 use crate::cli::runtime::Runtime;
+use crate::cli::selection::{SelectionArgs, is_of_a_server, not_there, nothing};
 use crate::cli::{say, tell};
 use crate::env::Env;
 use crate::error::{Error, exit};

@@ -2,7 +2,6 @@
 
 mod collect;
 mod explain;
-mod selection;
 mod watch;
 
 use std::process::ExitCode;

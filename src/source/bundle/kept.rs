@@ -307,6 +307,18 @@ const CLAIM: Keep = Fields(&[
     ("status", Fields(&[("phase", Word)])),
 ]);
 
+const SELECTOR: Keep = Fields(&[
+    ("matchLabels", Keys(&Text)),
+    (
+        "matchExpressions",
+        Each(&Fields(&[
+            ("key", Text),
+            ("operator", Word),
+            ("values", Each(&Text)),
+        ])),
+    ),
+]);
+
 const WORKLOAD: Keep = Fields(&[
     (
         "metadata",
@@ -317,23 +329,7 @@ const WORKLOAD: Keep = Fields(&[
             ("ownerReferences", OWNERS),
         ]),
     ),
-    (
-        "spec",
-        Fields(&[(
-            "selector",
-            Fields(&[
-                ("matchLabels", Keys(&Text)),
-                (
-                    "matchExpressions",
-                    Each(&Fields(&[
-                        ("key", Text),
-                        ("operator", Word),
-                        ("values", Each(&Text)),
-                    ])),
-                ),
-            ]),
-        )]),
-    ),
+    ("spec", Fields(&[("selector", SELECTOR)])),
 ]);
 
 const VERSION: Keep = Fields(&[
@@ -369,6 +365,39 @@ const LEASE: Keep = Fields(&[
     ),
 ]);
 
+const CLUSTER_ROLE: Keep = Fields(&[
+    (
+        "metadata",
+        Fields(&[("name", Text), ("labels", Keys(&Text))]),
+    ),
+    (
+        "rules",
+        Each(&Fields(&[
+            ("verbs", Each(&Word)),
+            ("apiGroups", Each(&Word)),
+            ("resources", Each(&Word)),
+            ("resourceNames", Each(&Text)),
+        ])),
+    ),
+    (
+        "aggregationRule",
+        Fields(&[("clusterRoleSelectors", Each(&SELECTOR))]),
+    ),
+]);
+
+const CLUSTER_ROLE_BINDING: Keep = Fields(&[
+    ("metadata", Fields(&[("name", Text)])),
+    ("roleRef", Fields(&[("name", Text)])),
+    (
+        "subjects",
+        Each(&Fields(&[
+            ("kind", Word),
+            ("namespace", Text),
+            ("name", Text),
+        ])),
+    ),
+]);
+
 const ENDPOINT_SLICE: Keep = Fields(&[
     ("metadata", Fields(&[("name", Text), ("namespace", Text)])),
     ("endpoints", Each(&Fields(&[("addresses", Each(&Text))]))),
@@ -400,6 +429,8 @@ const STATEMENTS: Keep = Fields(&[(
 /// By the kinds of the decoders, sorted.
 const KEPT: &[(&str, Keep)] = &[
     ("ClusterConfiguration", STATEMENTS),
+    ("ClusterRole", CLUSTER_ROLE),
+    ("ClusterRoleBinding", CLUSTER_ROLE_BINDING),
     ("ComponentStatements", STATEMENTS),
     ("ConfigMap", STATEMENTS),
     ("DaemonSet", WORKLOAD),

@@ -11,6 +11,7 @@ mod lease;
 mod node;
 mod persistentvolumeclaim;
 mod pod;
+mod rbac;
 pub(in crate::source) mod statements;
 mod version;
 mod workload;
@@ -68,6 +69,16 @@ pub(crate) const DECODERS: &[Decoder] = &[
     Decoder::new("", "Node", node::decode),
     Decoder::new("", "PersistentVolumeClaim", persistentvolumeclaim::decode),
     Decoder::new("", "Pod", pod::decode),
+    Decoder::new(
+        "rbac.authorization.k8s.io",
+        "ClusterRole",
+        rbac::cluster_role,
+    ),
+    Decoder::new(
+        "rbac.authorization.k8s.io",
+        "ClusterRoleBinding",
+        rbac::cluster_role_binding,
+    ),
     Decoder::new(
         "kube-placement.dev",
         "ComponentStatements",

@@ -47,7 +47,7 @@ struct Spec {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Selector {
+pub(super) struct Selector {
     #[serde(default)]
     match_labels: Option<BTreeMap<String, String>>,
     #[serde(default, deserialize_with = "list")]
@@ -114,7 +114,7 @@ fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> 
     }))
 }
 
-fn selector(selector: Selector) -> LabelSelector {
+pub(super) fn selector(selector: Selector) -> LabelSelector {
     let labels = selector
         .match_labels
         .into_iter()

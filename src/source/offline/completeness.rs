@@ -52,6 +52,8 @@ fn list_of(want: &Want) -> Option<(&'static str, Option<&str>)> {
         | Want::ServerLeases
         | Want::ServerAddresses
         | Want::Configuration(_)
+        | Want::ClusterRoles
+        | Want::ClusterRoleBindings
         | Want::ServerSamples { .. }
         | Want::Document { .. } => return None,
     })
@@ -85,6 +87,8 @@ fn by_kind(collected: &Collected, want: &Want) -> Answer {
         return match want {
             Want::Workload(kind, _) => absent(&format!("{kind:?} of this name")),
             Want::ServerLeases => absent("Leases"),
+            Want::ClusterRoles => absent("ClusterRoles"),
+            Want::ClusterRoleBindings => absent("ClusterRoleBindings"),
             Want::ServerAddresses => absent("EndpointSlice of this name"),
             Want::Configuration(_) => absent("ConfigMap of this name"),
             Want::Document { document, .. } => absent(&format!("{} of it", document.word())),

@@ -447,6 +447,7 @@ impl Held {
             Content::Write(_)
             | Content::Line(_)
             | Content::NodeLease(_)
+            | Content::Grant(_)
             | Content::Statements(_)
             | Content::Replicas(_) => {}
             Content::Claim(claim) => {
@@ -483,6 +484,7 @@ fn kind_of(content: &Content) -> Option<&'static str> {
         | Content::Workload(_)
         | Content::Write(_)
         | Content::Statements(_)
+        | Content::Grant(_)
         | Content::Replicas(_)
         | Content::Line(_)
         | Content::Draft(_) => None,

@@ -28,6 +28,7 @@ pub(super) fn is_hidden(content: &Content) -> bool {
         | Content::Workload(_)
         | Content::Write(_)
         | Content::Statements(_)
+        | Content::Grant(_)
         | Content::Replicas(_)
         | Content::Line(_)
         | Content::Draft(_) => false,

@@ -35,13 +35,13 @@ pub(super) struct SelectionArgs {
 
 /// A word of the command line that names something.
 #[derive(Debug, Clone)]
-struct Word {
+pub(super) struct Word {
     /// The part before a slash.
     kind: Option<String>,
     name: String,
 }
 
-fn word(text: &str) -> Result<Word, String> {
+pub(super) fn word(text: &str) -> Result<Word, String> {
     let (kind, name) = match text.split_once('/') {
         None => (None, text),
         Some((kind, name)) => (Some(kind.to_owned()), name),
@@ -68,7 +68,7 @@ fn is_pod(kind: &str) -> bool {
 }
 
 /// What the words mean: `TYPE/NAME…`, `NAME…`, or as `kubectl get` has it `TYPE NAME…`.
-fn targets(words: &[Word]) -> Vec<Target> {
+pub(super) fn targets(words: &[Word]) -> Vec<Target> {
     let bare = words.iter().all(|word| word.kind.is_none());
     let (kind, named) = match words {
         [first, named @ ..] if bare && !named.is_empty() => {
