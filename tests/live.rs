@@ -58,6 +58,8 @@ mod mixed;
 mod moments;
 #[path = "live/plugin.rs"]
 mod plugin;
+#[path = "live/probe.rs"]
+mod probe;
 #[path = "live/proxies.rs"]
 mod proxies;
 #[path = "live/rbac.rs"]
@@ -170,6 +172,12 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", replicas::NAME);
         let clusters = Arc::clone(&clusters);
         add(name, Box::new(move || replicas::works(&clusters, &newest)));
+    }
+    if let [.., newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", probe::NAME);
+        let clusters = Arc::clone(&clusters);
+        let run = move || probe::works(&clusters, &testkit::minors());
+        add(name, Box::new(run));
     }
     if let [.., newest] = testkit::minors().as_slice() {
         let name = format!("{newest}::{}", skew::NAME);

@@ -16,6 +16,7 @@ pub(crate) mod lookup;
 pub(crate) mod message;
 mod nominations;
 pub(crate) mod preempted_note;
+pub(crate) mod probe;
 #[cfg(test)]
 mod properties;
 pub(crate) mod reader;
@@ -24,5 +25,6 @@ mod room;
 pub(crate) mod select;
 mod story;
 mod timeline;
+mod tiny_pod;
 mod verdict;
 mod victims;

@@ -176,6 +176,11 @@ fn drawn(check: &Check) -> impl Iterator<Item = Drawn> {
     })
 }
 
+/// A pass has nothing to find, though its numbers are told as data.
+fn is_found(check: &&Check) -> bool {
+    check.status != Status::Pass
+}
+
 /// The result, each check in a row, then what was found.
 pub(crate) fn view(answer: &CheckReport) -> Vec<Block> {
     let mut blocks = vec![Block::KeyValues(vec![
@@ -194,10 +199,19 @@ pub(crate) fn view(answer: &CheckReport) -> Vec<Block> {
         columns: ["CHECK", "STATUS", "WHAT"].map(column).into(),
         rows: rows.collect(),
     });
-    let findings: Vec<Drawn> = answer.checks.iter().flat_map(drawn).collect();
+    let findings: Vec<Drawn> = answer
+        .checks
+        .iter()
+        .filter(is_found)
+        .flat_map(drawn)
+        .collect();
     if !findings.is_empty() {
         blocks.push(heading("Findings"));
         blocks.push(Block::Findings(findings));
+    }
+    if !answer.plan.is_empty() {
+        blocks.push(heading("Plan"));
+        blocks.push(Block::Notes(answer.plan.clone()));
     }
     blocks.extend(not_seen(&answer.header.coverage));
     blocks

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Act, FEATURE, NotNow};
+use crate::analysis::probe::need::restart_all_containers_on_container_exits;
+use crate::analysis::tiny_pod;
 use crate::model::change::Change;
 use crate::model::node::Ready;
 use crate::model::world::World;
@@ -330,54 +332,21 @@ impl PodPlan<'_> {
 
     pub(super) fn made(self) -> Act {
         let stage = self.stage;
-        let mut affinity = json!({});
-        if !self.nodes.is_empty() {
-            // Only one value is allowed for a field, so there is a term for each node.
-            let terms = self.nodes.iter().map(|node| {
-                json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]})
-            });
-            affinity["nodeAffinity"] = json!({
-                "requiredDuringSchedulingIgnoredDuringExecution":
-                    {"nodeSelectorTerms": terms.collect::<Vec<Value>>()},
-            });
-        }
+        let mut spec = tiny_pod::spec(&stage.image, &self.nodes);
         if let Some(other) = self.avoids {
-            affinity["podAntiAffinity"] = json!({
+            spec["affinity"]["podAntiAffinity"] = json!({
                 "requiredDuringSchedulingIgnoredDuringExecution": [{
                     "topologyKey": "kubernetes.io/hostname",
                     "labelSelector": {"matchLabels": {NAME: other}},
                 }],
             });
         }
-        let mut container = json!({
-            "name": "pause",
-            "image": stage.image,
-            "securityContext": {
-                "allowPrivilegeEscalation": false,
-                "capabilities": {"drop": ["ALL"]},
-            },
-        });
         if self.needs_feature {
-            container["restartPolicy"] = json!("Never");
-            container["restartPolicyRules"] = json!([{
-                "action": "RestartAllContainers",
-                "exitCodes": {"operator": "In", "values": [42]},
-            }]);
+            restart_all_containers_on_container_exits::NEED.add_to(&mut spec);
         }
-        let mut spec = json!({
-            "schedulerName": stage.scheduler,
-            "priorityClassName": stage.class(self.rank),
-            "serviceAccountName": ACCOUNT,
-            "automountServiceAccountToken": false,
-            "terminationGracePeriodSeconds": 0,
-            "securityContext": {
-                "runAsNonRoot": true,
-                "runAsUser": 65535,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "affinity": affinity,
-            "containers": [container],
-        });
+        spec["schedulerName"] = json!(stage.scheduler);
+        spec["priorityClassName"] = json!(stage.class(self.rank));
+        spec["serviceAccountName"] = json!(ACCOUNT);
         if self.is_foreign {
             spec["schedulerName"] = json!(format!("{}-nobody", stage.namespace));
         }

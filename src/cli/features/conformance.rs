@@ -6,14 +6,10 @@ use std::collections::BTreeSet;
 use std::slice;
 use std::time::Duration;
 
-use jiff::SignedDuration;
-use tokio::time::Instant;
-
 use super::fail_on::FailOn;
+use super::trying::{clear, look};
 use crate::analysis::access;
-use crate::analysis::conformance::{
-    Act, FEATURE, Look, NotNow, Priorities, Seen, Stage, TRIALS, Trial, Until,
-};
+use crate::analysis::conformance::{Act, FEATURE, NotNow, Priorities, Seen, Stage, TRIALS, Trial};
 use crate::answer::check_report::{self, Check, CheckReport, Status};
 use crate::answer::{API_VERSION, Header, access_report};
 use crate::apply::{Applier, Mode};
@@ -33,7 +29,8 @@ use crate::model::world::World;
 use crate::source::Origin;
 use crate::source::gather::gather;
 use crate::source::live::Live;
-use crate::source::watch::{Deadline, Watcher};
+use crate::source::watch::Deadline;
+use jiff::SignedDuration;
 
 const EXAMPLES: &str = "
 Examples:
@@ -282,59 +279,13 @@ async fn perform(
                     namespace: namespace.clone(),
                     name: pod.clone(),
                 };
-                let look = look(&name, *until, origin, limit).await?;
+                let deadline = Deadline::after(Some(limit));
+                let look = look(&name, |pod| until.is_met(pod), origin, deadline).await?;
                 seen.looks.insert(pod.clone(), look);
             }
         }
     }
     Ok(seen)
-}
-
-/// Looks at a Pod until it is so, or the time is over.
-async fn look(
-    name: &PodName,
-    until: Until,
-    origin: &Origin,
-    limit: Duration,
-) -> Result<Look, String> {
-    let begun = Instant::now();
-    let deadline = Deadline::after(Some(limit));
-    let want = Want::Pod(name.clone());
-    let mut watcher = Watcher::of(origin).ok_or("only a cluster can be watched")?;
-    loop {
-        let mut world = World::default();
-        let wants = BTreeSet::from([want.clone()]);
-        let read = gather(&mut world, slice::from_ref(origin), |_| wants.clone());
-        watcher.meanwhile(read).await;
-        if !matches!(world.state_of(&want), Some(State::Complete | State::Absent)) {
-            let lost = world.coverage().find_map(|line| line.detail.clone());
-            return Err(lost.unwrap_or_else(|| format!("{} could not be read", want.subject())));
-        }
-        let pod = world.pods_named(name).pop().map(|pod| pod.value.clone());
-        let is_met = until.is_met(pod.as_ref());
-        if is_met || deadline.is_over() {
-            return Ok(Look {
-                pod,
-                took: begun.elapsed(),
-                is_met,
-            });
-        }
-        watcher.follow(wants.iter(), std::iter::empty());
-        watcher.changed(deadline.left(), false).await;
-    }
-}
-
-/// Removes what was made, and says what is left and how to remove it.
-fn clear(applier: &mut Applier<'_>, runtime: &Runtime, env: &mut Env) -> Result<(), Error> {
-    for (change, why) in runtime.block_on(applier.undo())? {
-        let subject = change.subject().replacen('/', " ", 1);
-        say(&format!("warning: {why}"), env);
-        say(
-            &format!("hint: it is left behind; remove it with: kubectl delete {subject}"),
-            env,
-        );
-    }
-    Ok(())
 }
 
 fn show(

@@ -7,9 +7,11 @@ mod explain;
 mod fail_on;
 mod lookup;
 mod observation;
+mod probe;
 mod rbac;
 mod skew;
 mod snapshot;
+mod trying;
 
 use std::process::ExitCode;
 
@@ -31,6 +33,7 @@ enum Command {
     Declared(Box<declared::DeclaredArgs>),
     Explain(Box<explain::ExplainArgs>),
     Lookup(Box<lookup::LookupArgs>),
+    Probe(Box<probe::ProbeArgs>),
     Rbac(Box<rbac::RbacArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
@@ -44,6 +47,7 @@ pub(crate) fn main(env: Env) -> ExitCode {
         Command::Declared(args) => declared::run(&args, env),
         Command::Explain(args) => explain::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
+        Command::Probe(args) => probe::run(&args, env),
         Command::Rbac(args) => rbac::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),
