@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::Header;
 use super::declared_features::Freshness;
-use super::gate_skew::{Known, some, unseen};
-use super::nomination_explanation::{Evidence, Severity};
+use super::gate_skew::{Known, Severity};
+use super::nomination_explanation::Evidence;
+use super::parts::{column, heading, not_seen, some};
 use crate::block::{Block, Column, Finding, Role, Text};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -208,15 +209,13 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     /// Severity for `--fail-on`.
-    pub(crate) fn severity(&self) -> Severity {
+    pub(crate) fn severity(&self) -> Option<Severity> {
         match self.kind {
             VerdictKind::Unsatisfied
             | VerdictKind::RefusedByAdmission
-            | VerdictKind::RefusedByKubelet => Severity::Error,
-            VerdictKind::SilentlyIgnored => Severity::Warning,
-            VerdictKind::Satisfied | VerdictKind::NothingRequired | VerdictKind::Unknown => {
-                Severity::None
-            }
+            | VerdictKind::RefusedByKubelet => Some(Severity::Error),
+            VerdictKind::SilentlyIgnored => Some(Severity::Warning),
+            VerdictKind::Satisfied | VerdictKind::NothingRequired | VerdictKind::Unknown => None,
         }
     }
 
@@ -229,12 +228,8 @@ impl Verdict {
     }
 }
 
-fn heading(text: &'static str) -> Block {
-    Block::Heading(Text::plain(text))
-}
-
 fn columns<const N: usize>(titles: [&'static str; N]) -> Vec<Column> {
-    titles.map(|title| Column { title, wide: false }).into()
+    titles.map(column).into()
 }
 
 fn or_none(names: &[String]) -> Text {
@@ -386,10 +381,6 @@ pub(crate) fn view(answer: &FeatureExplanation) -> Vec<Block> {
         blocks.push(heading("Advice"));
         blocks.push(Block::Notes(verdict.advice.clone()));
     }
-    let coverage = unseen(&answer.header.coverage);
-    if !coverage.is_empty() {
-        blocks.push(heading("Not seen"));
-        blocks.push(Block::Coverage(coverage));
-    }
+    blocks.extend(not_seen(&answer.header.coverage));
     blocks
 }

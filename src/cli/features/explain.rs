@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
+use super::fail_on::FailOn;
 use super::observation::ObservationArgs;
-use super::skew::FailOn;
 use crate::analysis::access;
 use crate::analysis::fulfilment::{self, Manifest, Request};
 use crate::analysis::select::{self, Selection};
 use crate::answer::feature_explanation::{Verdict, VerdictKind};
-use crate::answer::nomination_explanation::Severity;
 use crate::answer::{access_report, feature_explanation, feature_explanation_list};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs, offline_error};
 use crate::cli::keeping::{code_of_review, review};
@@ -116,7 +115,7 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
     }
     let codes: Vec<u8> = items
         .iter()
-        .map(|item| exit_code(&item.verdict, args.fail_on))
+        .map(|item| code(&item.verdict, args.fail_on))
         .collect();
 
     // Show.
@@ -251,11 +250,6 @@ fn place(
     Ok(())
 }
 
-fn exit_code(verdict: &Verdict, fail_on: FailOn) -> u8 {
-    match (verdict.severity(), fail_on) {
-        (Severity::Error, FailOn::Error | FailOn::Warning) => exit::FINDING,
-        _ if verdict.kind == VerdictKind::Unknown => exit::INCOMPLETE,
-        (Severity::Warning, FailOn::Warning) => exit::WARNING,
-        _ => exit::DONE,
-    }
+fn code(verdict: &Verdict, fail_on: FailOn) -> u8 {
+    fail_on.code(verdict.severity(), verdict.kind == VerdictKind::Unknown)
 }

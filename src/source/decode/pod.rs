@@ -434,6 +434,7 @@ fn component(container: &Container) -> Option<ComponentPod> {
     Some(ComponentPod {
         kind,
         address: flags::address(&words),
+        port: flags::port(&words),
         told,
     })
 }
