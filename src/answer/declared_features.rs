@@ -141,6 +141,7 @@ pub(crate) struct Pool {
 }
 
 /// How many nodes have a feature.
+#[expect(clippy::struct_field_names, reason = "the contract's word")]
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Share {

@@ -27,7 +27,7 @@ use crate::skew::{due, list, word};
 pub(crate) const NAME: &str = "rbac_prints_what_servers_take";
 
 /// How long a server may take to obey a new policy; nothing tells that it does.
-const CEILING: Duration = Duration::from_secs(60);
+const CEILING: Duration = Duration::from_mins(1);
 
 const FEATURE: &str = "RestartAllContainersOnContainerExits";
 

@@ -1,6 +1,6 @@
 //! Policies of admission for declared features, as objects to be applied: nothing here applies them.
 //!
-//! One keeps each list to its kubelet: the API server itself looks only at its form, and NodeRestriction at whose Node it is. The other
+//! One keeps each list to its kubelet: the API server itself looks only at its form, and `NodeRestriction` at whose Node it is. The other
 //! stops new Pods that need a feature, the first step before its gate is turned off. Both are `ValidatingAdmissionPolicy` (KEP-3488,
 //! admissionregistration.k8s.io/v1 since 1.30), tried on real API servers of 1.35.4, 1.36.3 and 1.37.2 (tests/live/rbac.rs).
 

@@ -1,4 +1,4 @@
-//! Decodes rbac.authorization.k8s.io/v1 ClusterRole and ClusterRoleBinding.
+//! Decodes rbac.authorization.k8s.io/v1 `ClusterRole` and `ClusterRoleBinding`.
 
 use std::collections::BTreeMap;
 
