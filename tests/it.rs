@@ -22,6 +22,7 @@ mod it {
     mod logged;
     mod many;
     mod plugin;
+    mod probe;
     mod readme;
     mod recorded;
     mod refusals;

@@ -1,7 +1,6 @@
 //! `features explain` on input that is bad, and what it asks of a server: reads alone, and dry runs where they are asked for.
 //!
 //! The API server is a fake one that keeps what it was asked. What a real one answers is tried by the live trials.
-#![expect(clippy::disallowed_methods, reason = "a test writes files")]
 
 use std::fs;
 
