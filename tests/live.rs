@@ -16,6 +16,8 @@ mod both;
 mod clusters;
 #[path = "live/collected.rs"]
 mod collected;
+#[path = "live/conformance.rs"]
+mod conformance;
 #[path = "live/connections.rs"]
 mod connections;
 #[path = "live/credentials.rs"]
@@ -34,6 +36,8 @@ mod explained;
 mod features;
 #[path = "live/forgotten.rs"]
 mod forgotten;
+#[path = "live/forwarded.rs"]
+mod forwarded;
 #[path = "live/gates.rs"]
 mod gates;
 #[path = "live/hostile.rs"]
@@ -54,6 +58,8 @@ mod mixed;
 mod moments;
 #[path = "live/plugin.rs"]
 mod plugin;
+#[path = "live/probe.rs"]
+mod probe;
 #[path = "live/proxies.rs"]
 mod proxies;
 #[path = "live/rbac.rs"]
@@ -103,6 +109,7 @@ fn main() -> ExitCode {
             .chain(hostile::CHECKS)
             .chain(plugin::CHECKS)
             .chain(features::CHECKS)
+            .chain(forwarded::CHECKS)
             .chain(ways.iter().copied().flatten())
             .chain(watch::CHECKS);
         for (name, check) in checks {
@@ -152,10 +159,25 @@ fn main() -> ExitCode {
         let run = move || emulated::works(&clusters, &newest, &before);
         add(name, Box::new(run));
     }
+    // Before 1.36 schedulers do not mind declared features unless a gate is turned on.
+    for minor in testkit::minors().into_iter().skip(1) {
+        let name = format!("{minor}::{}", conformance::NAME);
+        let clusters = Arc::clone(&clusters);
+        add(
+            name,
+            Box::new(move || conformance::works(&clusters, &minor)),
+        );
+    }
     if let Some(newest) = testkit::minors().pop() {
         let name = format!("{newest}::{}", replicas::NAME);
         let clusters = Arc::clone(&clusters);
         add(name, Box::new(move || replicas::works(&clusters, &newest)));
+    }
+    if let [.., newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", probe::NAME);
+        let clusters = Arc::clone(&clusters);
+        let run = move || probe::works(&clusters, &testkit::minors());
+        add(name, Box::new(run));
     }
     if let [.., newest] = testkit::minors().as_slice() {
         let name = format!("{newest}::{}", skew::NAME);

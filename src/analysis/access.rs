@@ -2,7 +2,7 @@
 //!
 //! The reads are those of `explain`, so that the list cannot differ from what is read (a property test compares them).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -11,6 +11,7 @@ use super::select::Request;
 use crate::answer::access_report::{AccessReport, AccessRight};
 use crate::answer::{API_VERSION, Header};
 use crate::model::access::{Allowed, Permission, Right};
+use crate::model::change::Change;
 use crate::model::coverage::Source;
 use crate::model::want::Want;
 
@@ -26,6 +27,9 @@ pub(crate) struct Question {
 /// Why a right to watch is wanted, where the read itself says what for.
 const TO_FOLLOW: &str =
     "to hear of its changes at once; without it they are looked for again and again";
+
+/// Why a right to the way is wanted, where the read itself says what for.
+const ON_THE_WAY: &str = "to reach schedulers and controller managers through their Pods";
 
 /// All rights that an explanation may need, the most needed first; then those that following it needs.
 pub(crate) fn questions(request: &Request, follows: bool) -> Vec<Question> {
@@ -48,12 +52,40 @@ pub(crate) fn of_wants(wants: &[Want], follows: bool) -> Vec<Question> {
         }),
     };
     for want in wants {
+        for right in want.rights_on_the_way() {
+            ask(vec![right], ON_THE_WAY);
+        }
         ask(want.rights(), want.why());
     }
     for want in wants.iter().filter(|_| follows) {
         ask(want.watch_rights(), TO_FOLLOW);
     }
     questions
+}
+
+/// The rights that changes need, whatever the objects are called.
+pub(crate) fn of_changes<'c>(
+    changes: impl IntoIterator<Item = &'c Change>,
+    why: &'static str,
+) -> Vec<Question> {
+    let removals = |change: &Change| {
+        [
+            Some(change.right.clone()),
+            change.removal().map(|it| it.right),
+        ]
+    };
+    let rights = changes.into_iter().flat_map(removals).flatten();
+    let rights: BTreeSet<Right> = rights
+        .map(|right| Right {
+            name: None,
+            ..right
+        })
+        .collect();
+    let question = |right| Question {
+        rights: vec![right],
+        whys: vec![why],
+    };
+    rights.into_iter().map(question).collect()
 }
 
 /// The report of what the server said of each right. Nothing in it is judged by a clock.

@@ -5,6 +5,7 @@
 pub(crate) mod access;
 mod account;
 mod attempts;
+pub(crate) mod conformance;
 mod deadline;
 pub(crate) mod declared;
 pub(crate) mod explain;
@@ -15,6 +16,7 @@ pub(crate) mod lookup;
 pub(crate) mod message;
 mod nominations;
 pub(crate) mod preempted_note;
+pub(crate) mod probe;
 #[cfg(test)]
 mod properties;
 pub(crate) mod reader;
@@ -23,5 +25,6 @@ mod room;
 pub(crate) mod select;
 mod story;
 mod timeline;
+mod tiny_pod;
 mod verdict;
 mod victims;

@@ -42,7 +42,7 @@ impl AccessReport {
 }
 
 /// A right in the words of `kubectl auth can-i`.
-fn words(right: &AccessRight) -> String {
+pub(crate) fn words(right: &AccessRight) -> String {
     let of = |mark: &str, value: Option<&str>| {
         value.map_or_else(String::new, |value| format!("{mark}{value}"))
     };

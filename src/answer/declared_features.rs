@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Header;
-pub(crate) use super::gate_skew::some;
-use super::gate_skew::{Severity, column, heading, or_none, or_unknown, short, unseen};
+use super::gate_skew::Severity;
 use super::nomination_explanation::Certainty;
+use super::parts::{column, heading, not_seen, or_none, or_unknown, short, some};
 use crate::block::{Block, Column, Finding, Role, Text};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -403,10 +403,6 @@ pub(crate) fn view(answer: &DeclaredFeatures) -> Vec<Block> {
         blocks.push(heading("Labels that are no declared features"));
         blocks.push(labels(&answer.labels));
     }
-    let coverage = unseen(&answer.header.coverage);
-    if !coverage.is_empty() {
-        blocks.push(heading("Not seen"));
-        blocks.push(Block::Coverage(coverage));
-    }
+    blocks.extend(not_seen(&answer.header.coverage));
     blocks
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Header;
 use super::feature_explanation::FeatureExplanation;
-use super::gate_skew::unseen;
+use super::parts::not_seen;
 use crate::block::{Block, Column, Role, Text};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -50,10 +50,6 @@ pub(crate) fn view(answer: &FeatureExplanationList) -> Vec<Block> {
         columns: titles.map(|title| Column { title, wide: false }).into(),
         rows: answer.items.iter().map(row).collect(),
     }];
-    let coverage = unseen(&answer.header.coverage);
-    if !coverage.is_empty() {
-        blocks.push(Block::Heading(Text::plain("Not seen")));
-        blocks.push(Block::Coverage(coverage));
-    }
+    blocks.extend(not_seen(&answer.header.coverage));
     blocks
 }

@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::Header;
-use super::gate_skew::{column, heading, some, unseen};
+use super::parts::{column, heading, not_seen, some};
 use crate::block::{Block, Role, Text};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -148,10 +148,6 @@ pub(crate) fn view(answer: &FeatureWriters) -> Vec<Block> {
     blocks.push(Block::Notes(
         answer.notes.iter().map(|&note| note.to_owned()).collect(),
     ));
-    let coverage = unseen(&answer.header.coverage);
-    if !coverage.is_empty() {
-        blocks.push(heading("Not seen"));
-        blocks.push(Block::Coverage(coverage));
-    }
+    blocks.extend(not_seen(&answer.header.coverage));
     blocks
 }

@@ -2,17 +2,12 @@
 //!
 //! Shapes as the contract has them. It must not judge: the analysis fills it.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Header;
-use crate::block::{Block, Column, CoverageLine, Finding, Role, Text};
-use crate::model::coverage::{Coverage, State};
-
-/// Members that a row names before it only counts.
-const NAMED: usize = 3;
+use super::parts::{column, heading, not_seen, or_none, or_unknown, short, some};
+use crate::block::{Block, Finding, Role, Text};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -99,7 +94,7 @@ pub(crate) enum Severity {
 }
 
 impl Severity {
-    fn role(self) -> Role {
+    pub(crate) fn role(self) -> Role {
         match self {
             Self::Error => Role::Bad,
             Self::Warning => Role::Warning,
@@ -253,37 +248,6 @@ impl GateSkew {
     }
 }
 
-pub(super) fn heading(text: &'static str) -> Block {
-    Block::Heading(Text::plain(text))
-}
-
-pub(super) fn column(title: &'static str) -> Column {
-    Column { title, wide: false }
-}
-
-pub(super) fn or_unknown(value: Option<&str>) -> Text {
-    value.map_or_else(|| Text::new(Role::Dim, "<unknown>"), Text::plain)
-}
-
-pub(super) fn or_none(value: Option<&str>) -> Text {
-    value.map_or_else(|| Text::new(Role::Dim, "<none>"), Text::plain)
-}
-
-/// The first letters of a fingerprint: enough to see that two are not the same.
-pub(super) fn short(fingerprint: Option<&str>) -> Text {
-    let short = fingerprint.map(|it| it.chars().take(12).collect::<String>());
-    or_unknown(short.as_deref())
-}
-
-/// Some names, and how many more there are.
-pub(crate) fn some(names: &[String]) -> String {
-    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>();
-    match names.len().saturating_sub(NAMED) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
 fn groups(groups: &[Group]) -> Block {
     let columns = [
         "COMPONENT",
@@ -337,48 +301,6 @@ fn difference(difference: &Difference) -> Finding {
         message: difference.summary.clone(),
         extras,
     }
-}
-
-/// What could not be seen, those of a kind that share a reason in one line. What a server said it does not have, it does not have.
-pub(super) fn unseen(coverage: &[Coverage]) -> Vec<CoverageLine> {
-    let mut alike: BTreeMap<(State, String, &str), Vec<String>> = BTreeMap::new();
-    for line in coverage {
-        let is_loss = match line.state {
-            State::Complete => false,
-            State::Absent => line.source.is_empty(),
-            _ => true,
-        };
-        if !is_loss {
-            continue;
-        }
-        let detail = line.detail.as_deref().unwrap_or_default();
-        let (what, name) = line.subject.split_once('/').unwrap_or((&line.subject, ""));
-        // The name of a node stands in the server's words, too.
-        let detail = if name.is_empty() {
-            detail.to_owned()
-        } else {
-            detail.replace(name, "NODE")
-        };
-        alike
-            .entry((line.state, detail, what))
-            .or_default()
-            .push(name.to_owned());
-    }
-    alike
-        .into_iter()
-        .map(|((state, detail, what), names)| {
-            let (subject, detail) = match names.as_slice() {
-                [alone] if alone.is_empty() => (what.to_owned(), detail),
-                [alone] => (format!("{what}/{alone}"), detail.replace("NODE", alone)),
-                several => (format!("{what}/{}", some(several)), detail),
-            };
-            CoverageLine {
-                subject,
-                state: Text::new(Role::Warning, format!("{state:?}")),
-                detail,
-            }
-        })
-        .collect()
 }
 
 /// The groups first, then what differs, worst first.
@@ -435,10 +357,6 @@ pub(crate) fn view(answer: &GateSkew) -> Vec<Block> {
             answer.left_out
         )]));
     }
-    let coverage = unseen(&answer.header.coverage);
-    if !coverage.is_empty() {
-        blocks.push(heading("Not seen"));
-        blocks.push(Block::Coverage(coverage));
-    }
+    blocks.extend(not_seen(&answer.header.coverage));
     blocks
 }

@@ -3,6 +3,7 @@
 //! An answer holds results; it must not compute them. Every key is always there.
 
 pub(crate) mod access_report;
+pub(crate) mod check_report;
 pub(crate) mod declared_features;
 pub(crate) mod feature_explanation;
 pub(crate) mod feature_explanation_list;
@@ -13,6 +14,7 @@ pub(crate) mod gate_snapshot;
 pub(crate) mod nomination_change;
 pub(crate) mod nomination_explanation;
 pub(crate) mod nomination_explanation_list;
+pub(crate) mod parts;
 
 use jiff::Timestamp;
 use serde::Serialize;

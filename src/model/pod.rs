@@ -1,6 +1,6 @@
 //! A Pod, as far as its nomination and placement go.
 //!
-//! It must not hold what is not needed: no environment values, commands or volumes,
+//! It must not hold what is not needed: no environment values, commands or volumes' contents,
 //! so that no secret can be printed from here. Fields follow core/v1 Pod (1.37).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,6 +78,8 @@ pub(crate) struct ComponentPod {
     pub(crate) kind: ComponentKind,
     /// `IP:PORT` that an API server tells others of itself.
     pub(crate) address: Option<String>,
+    /// The port that it serves by TLS, where a flag sets it; 0 is none.
+    pub(crate) port: Option<u16>,
     /// From its command line and the tag of its image.
     pub(crate) told: Vec<Told>,
 }

@@ -87,6 +87,8 @@ pub(crate) enum Way {
     NodeProxy,
     /// Its own address, `https://HOST:PORT`.
     Address(String),
+    /// A port of its Pod that the API server forwards to, where it speaks TLS on its own localhost.
+    Forward { pod: PodName, port: u16 },
 }
 
 /// What a document needs. Through the API server's proxy it is `nodes/proxy` whatever finer rights there are, and that is a right
@@ -321,6 +323,24 @@ impl Want {
                 way,
             } => vec![document_right(component, *document, way)],
         }
+    }
+
+    /// What the way to it needs, all of it: a port is forwarded by a WebSocket, which is a GET that has to be allowed to create,
+    /// too (observed on 1.35.4, 1.36.3 and 1.37.2).
+    pub(crate) fn rights_on_the_way(&self) -> Vec<Right> {
+        let Self::Document {
+            way: Way::Forward { pod, .. },
+            ..
+        } = self
+        else {
+            return Vec::new();
+        };
+        let get = Right::get("", "pods/portforward", Some(&pod.namespace), &pod.name);
+        let create = Right {
+            verb: "create",
+            ..get.clone()
+        };
+        vec![create, get]
     }
 
     /// What a watch of it needs, in the order of [`Want::rights`]; empty where its changes are not followed: the version

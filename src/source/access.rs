@@ -81,11 +81,16 @@ fn question(right: &Right) -> Value {
     let spec = if right.is_path() {
         json!({"nonResourceAttributes": {"verb": right.verb, "path": right.resource}})
     } else {
+        let (resource, part) = right
+            .resource
+            .split_once('/')
+            .unwrap_or((right.resource, ""));
         json!({"resourceAttributes": {
             "verb": right.verb,
             "group": right.group,
             "version": "v1",
-            "resource": right.resource,
+            "resource": resource,
+            "subresource": part,
             // Empty is all of them.
             "namespace": right.namespace.as_deref().unwrap_or_default(),
             "name": right.name.as_deref().unwrap_or_default(),

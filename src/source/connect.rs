@@ -20,7 +20,9 @@ use rustls::pki_types::pem::PemObject;
 use super::credentials::{self, CredentialError};
 use super::exec::Terms;
 use super::failure::Peer;
+use super::forward::Forward;
 use super::kubeconfig::{self, Chosen, Connection, KubeconfigError};
+use super::pin::Fingerprint;
 use super::proxy::{self, ProxyError};
 use super::transport;
 use crate::model::component::ComponentKind;
@@ -49,6 +51,8 @@ pub(crate) enum ConnectError {
 /// A client, and what it was made for.
 pub(super) struct Connected {
     pub(super) client: Client,
+    /// What the client was made of, for one that is used otherwise.
+    pub(super) config: Config,
     pub(super) server: Uri,
     pub(super) peer: Peer,
     pub(super) context: Option<String>,
@@ -65,6 +69,8 @@ pub(super) enum PeerError {
     /// What all of them are reached with is not there, in its own words.
     #[error("{0}")]
     Connection(String),
+    #[error("a component behind a proxy is not known by its certificate (--pin)")]
+    PinnedBehindProxy,
     #[error(transparent)]
     Connect(#[from] ConnectError),
 }
@@ -107,7 +113,11 @@ pub(super) async fn peers(
 }
 
 /// Makes the client of one component.
-pub(super) fn peer(configuration: &PeerConfig, url: &str) -> Result<(Client, Peer), PeerError> {
+pub(super) fn peer(
+    configuration: &PeerConfig,
+    url: &str,
+    fingerprint: Option<Fingerprint>,
+) -> Result<(Client, Peer), PeerError> {
     let uri = url.parse::<Uri>().ok();
     let uri = uri.filter(|uri| uri.scheme_str() == Some("https") && has_port_or_none(uri));
     let uri = uri.ok_or_else(|| PeerError::Address(url.to_owned()))?;
@@ -117,7 +127,29 @@ pub(super) fn peer(configuration: &PeerConfig, url: &str) -> Result<(Client, Pee
     config.proxy_url = proxy.map_err(ConnectError::from)?;
     config.cluster_url = uri.clone();
     let peer = of(&config, &uri);
-    let client = transport::client(config);
+    let client = match fingerprint {
+        Some(_) if config.proxy_url.is_some() => return Err(PeerError::PinnedBehindProxy),
+        Some(fingerprint) => transport::pinned(&config, fingerprint),
+        None => transport::client(config),
+    };
+    let client = client.map_err(|error| ConnectError::Client(Box::new(error)))?;
+    Ok((client, peer))
+}
+
+/// Makes the client of a component that is reached through its Pod, where it has the name that a component gives itself in its
+/// own certificate (`MaybeDefaultWithSelfSignedCerts`, apiserver 1.37).
+pub(super) fn peer_in_pod(
+    configuration: &PeerConfig,
+    forward: Forward,
+    fingerprint: Option<Fingerprint>,
+) -> Result<(Client, Peer), PeerError> {
+    let mut config = configuration.config.clone();
+    config.cluster_url = Uri::from_static("https://localhost");
+    let peer = Peer {
+        server: forward.to_string(),
+        ..of(&config, &config.cluster_url)
+    };
+    let client = transport::over(&config, forward, fingerprint);
     let client = client.map_err(|error| ConnectError::Client(Box::new(error)))?;
     Ok((client, peer))
 }
@@ -144,6 +176,12 @@ impl Fresh {
     }
 }
 
+/// Makes a client of the server that can change the protocol of a connection, which HTTP/2 cannot.
+pub(super) fn switching(config: &Config) -> Result<Client, ConnectError> {
+    let client = Client::try_from(config.clone());
+    client.map_err(|error| ConnectError::Client(Box::new(error)))
+}
+
 /// Chooses, gets credentials, and makes the client.
 pub(super) async fn connect(connection: &Connection) -> Result<Connected, ConnectError> {
     let chosen = kubeconfig::choose(connection)?;
@@ -152,8 +190,10 @@ pub(super) async fn connect(connection: &Connection) -> Result<Connected, Connec
     let (context, namespace) = (chosen.context.clone(), chosen.namespace.clone());
     let config = config(connection, chosen, &server).await?;
     let peer = of(&config, &server);
+    let client = transport::client(config.clone());
     Ok(Connected {
-        client: transport::client(config).map_err(|error| ConnectError::Client(Box::new(error)))?,
+        client: client.map_err(|error| ConnectError::Client(Box::new(error)))?,
+        config,
         server,
         peer,
         is_renewable,

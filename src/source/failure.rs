@@ -23,7 +23,8 @@ const MAX_TEXT: usize = 500;
 const UNKNOWN: &str = "unknown";
 
 /// A request that gave no object.
-#[derive(Debug)]
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{detail}")]
 pub(super) struct Failure {
     pub(super) state: State,
     pub(super) detail: String,
@@ -38,7 +39,7 @@ struct Status {
 }
 
 /// Whom we talk to, for sentences about it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Peer {
     /// Host and port as the kubeconfig has them.
     pub(super) server: String,
@@ -111,15 +112,30 @@ impl Peer {
         error: &(dyn Error + 'static),
     ) -> Failure {
         let chain = chain(error);
+        // The way to it has its own words.
+        if let Some(on_the_way) = chain
+            .iter()
+            .find_map(|cause| cause.downcast_ref::<Failure>())
+        {
+            return on_the_way.clone();
+        }
         let tls = chain.iter().find_map(|cause| cause.downcast_ref());
         let server = &self.server;
         match tls {
             Some(rustls::Error::InvalidCertificate(error)) => {
                 let why = self.certificate(error);
-                // API servers are verified by the cluster's authority, as the connection is.
+                // API servers are verified by the cluster's authority and name, as the connection is.
                 let why = match kind {
                     ComponentKind::KubeApiserver => why,
-                    _ => why.replace("--certificate-authority", "--kubelet-ca"),
+                    _ => why
+                        .replace(
+                            "--certificate-authority",
+                            "--kubelet-ca, or its own with --pin",
+                        )
+                        .replace(
+                            "if that is the same server, name one of them with --tls-server-name",
+                            "reach it at one of them: --component NAME=https://HOST:PORT",
+                        ),
                 };
                 Failure {
                     state: State::Denied,
@@ -210,6 +226,9 @@ impl Peer {
                 ),
                 _ => format!("{its}: {other}"),
             },
+            CertificateError::ApplicationVerificationFailure => {
+                format!("{its} is another than the one that is pinned")
+            }
             other => format!("{its}: {other}"),
         }
     }

@@ -1,34 +1,39 @@
 //! The live API server: requests, and what its refusals mean.
 //!
-//! It only reads (GET); the one POST is the review in `access.rs`, which stores nothing. Each request has its own time limit,
+//! It only reads (GET), beside the review in `access.rs`, a POST that stores nothing; what `apply` writes goes through it. Each request has its own time limit,
 //! which its few retries (`retry.rs`) share, so that an answer is quick.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
-use std::sync::PoisonError;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
+use http::response::Parts;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
-use kube::Client;
 use kube::client::Body;
+use kube::{Client, Config};
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::bundle::Tape;
 use super::connect::{self, ConnectError};
 use super::failure::{Failure, Peer, refusal};
+use super::forward::Forward;
 use super::kubeconfig::Connection;
+use super::pin::Fingerprint;
 use super::served::Peers;
 use super::{Reply, document, retry};
 use crate::model::access::Right;
-use crate::model::component::{ComponentKind, GateTable};
+use crate::model::component::{ComponentKind, ComponentName, GateTable};
 use crate::model::coverage::{Source, State};
 use crate::model::fact::{Content, Fact};
+use crate::model::pod::PodName;
 use crate::model::want::Want;
 
 /// Items a page, as kubectl's `--chunk-size`.
@@ -60,6 +65,8 @@ pub(crate) struct Live {
     tape: Option<Tape>,
     /// Whom kubelets and other components at their own addresses are trusted by; null is the cluster's authority.
     component_authority: Option<String>,
+    /// Components that are trusted by their certificates instead.
+    pins: BTreeMap<ComponentName, Fingerprint>,
     peers: Mutex<Peers>,
     /// Gates that were told, each table once: thousands of kubelets tell the same, and a round's replies are held together.
     tables: std::sync::Mutex<BTreeSet<GateTable>>,
@@ -69,6 +76,8 @@ pub(crate) struct Live {
 #[derive(Clone)]
 struct Access {
     client: Client,
+    /// What it was made of.
+    config: Arc<Config>,
     is_renewable: bool,
     /// How often credentials were got anew.
     renewals: u32,
@@ -77,6 +86,14 @@ struct Access {
 pub(super) struct Page {
     pub(super) bytes: Vec<u8>,
     pub(super) clock: Option<Timestamp>,
+}
+
+/// A change that did not come about, or nobody knows whether it did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unwritten {
+    /// The HTTP status by which the server refused it; null where it gave no answer.
+    pub(crate) code: Option<u16>,
+    pub(crate) detail: String,
 }
 
 #[derive(Deserialize)]
@@ -98,6 +115,7 @@ impl Live {
         Ok(Self {
             access: Mutex::new(Access {
                 client: connected.client,
+                config: Arc::new(connected.config),
                 is_renewable: connected.is_renewable,
                 renewals: 0,
             }),
@@ -110,6 +128,7 @@ impl Live {
             not_older_than: AtomicU64::new(0),
             tape: None,
             component_authority: None,
+            pins: BTreeMap::new(),
             peers: Mutex::default(),
             tables: std::sync::Mutex::default(),
         })
@@ -121,14 +140,36 @@ impl Live {
         self
     }
 
-    /// Trusts components at their own addresses by the certificates in this file instead of the cluster's authority.
-    pub(crate) fn trusting(mut self, authority: Option<String>) -> Self {
+    /// Trusts components at their own addresses by the certificates in this file instead of the cluster's authority, and those
+    /// that are pinned by their own certificates.
+    pub(crate) fn trusting(
+        mut self,
+        authority: Option<String>,
+        pins: BTreeMap<ComponentName, Fingerprint>,
+    ) -> Self {
         self.component_authority = authority;
+        self.pins = pins;
         self
+    }
+
+    /// The certificate that a component is trusted by.
+    pub(super) fn pin(&self, component: &ComponentName) -> Option<Fingerprint> {
+        self.pins.get(component).copied()
     }
 
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// The way to a port of a Pod, with the credentials of now.
+    pub(super) async fn forward(&self, pod: &PodName, port: u16) -> Result<Forward, ConnectError> {
+        let config = Arc::clone(&self.access.lock().await.config);
+        Ok(Forward {
+            client: connect::switching(&config)?,
+            server: self.peer.clone(),
+            pod: pod.clone(),
+            port,
+        })
     }
 
     pub(super) fn peers(&self) -> &Mutex<Peers> {
@@ -331,6 +372,32 @@ impl Live {
 
     /// One request, sent again while the server is busy, all within the time limit; anything but a success is a failure.
     pub(super) async fn send(&self, request: Request<Vec<u8>>) -> Result<Page, Failure> {
+        let (parts, bytes) = self.answered(request).await?;
+        if parts.status.is_success() {
+            let clock = clock(&parts.headers);
+            return Ok(Page { bytes, clock });
+        }
+        Err(refusal(parts.status, &parts.headers, &bytes))
+    }
+
+    /// A request that changes something, for `apply` alone: the object as the server has it then.
+    pub(crate) async fn write(&self, request: Request<Vec<u8>>) -> Result<Value, Unwritten> {
+        let lost = |failure: Failure| Unwritten {
+            code: None,
+            detail: failure.detail,
+        };
+        let (parts, bytes) = self.answered(request).await.map_err(lost)?;
+        if parts.status.is_success() {
+            return Ok(serde_json::from_slice(&bytes).unwrap_or_default());
+        }
+        Err(Unwritten {
+            code: Some(parts.status.as_u16()),
+            detail: refusal(parts.status, &parts.headers, &bytes).detail,
+        })
+    }
+
+    /// One request, sent again while the server is busy, all within the time limit.
+    async fn answered(&self, request: Request<Vec<u8>>) -> Result<(Parts, Vec<u8>), Failure> {
         tracing::debug!(path = %request.uri(), "{}", request.method());
         let answered = Cell::new(false);
         let deadline = self.timeout.map(|limit| Instant::now() + limit);
@@ -341,22 +408,18 @@ impl Live {
                 let response = self.begin(&request, &answered, &mut renewed).await?;
                 let (parts, body) = response.into_parts();
                 let bytes = self.whole(body).await?;
-                let (status, headers) = (parts.status, parts.headers);
                 tried += 1;
-                if status.is_success() {
-                    let clock = clock(&headers);
-                    return Ok(Page { bytes, clock });
-                }
-                let pause = retry::pause(tried, status, &headers)
+                let pause = retry::pause(tried, parts.status, &parts.headers)
                     .filter(|pause| deadline.is_none_or(|end| Instant::now() + *pause < end));
                 let Some(pause) = pause else {
-                    return Err(refusal(status, &headers, &bytes));
+                    return Ok((parts, bytes));
                 };
-                tracing::debug!(status = status.as_u16(), "sent again in {pause:?}");
+                tracing::debug!(status = parts.status.as_u16(), "sent again in {pause:?}");
                 tokio::time::sleep(pause).await;
             }
         };
-        self.in_time(exchange, &answered).await
+        // On the heap, so that what waits for it stays small.
+        self.in_time(Box::pin(exchange), &answered).await
     }
 
     /// Sends a request whose answer goes on and on; the time limit is for its beginning.
@@ -406,6 +469,7 @@ impl Live {
         };
         let connected = connect::connect(&self.connection).await.map_err(denied)?;
         access.client = connected.client;
+        access.config = Arc::new(connected.config);
         access.renewals += 1;
         Ok(())
     }
@@ -564,8 +628,8 @@ fn keeps(want: &Want, content: &Content) -> bool {
     }
 }
 
-/// Where the objects of a right are.
-fn place(right: &Right) -> String {
+/// Where the objects of a right are, or a part of one (`pods/status`).
+pub(crate) fn place(right: &Right) -> String {
     if right.is_path() {
         return right.resource.to_owned();
     }
@@ -576,11 +640,16 @@ fn place(right: &Right) -> String {
     let part = |word: &str, value: Option<&String>| {
         value.map_or_else(String::new, |value| format!("/{word}{}", encode(value)))
     };
+    let (resource, subresource) = match right.resource.split_once('/') {
+        Some((resource, subresource)) => (resource, format!("/{subresource}")),
+        None => (right.resource, String::new()),
+    };
     [
         root,
         part("namespaces/", right.namespace.as_ref()),
-        format!("/{}", right.resource),
+        format!("/{resource}"),
         part("", right.name.as_ref()),
+        subresource,
     ]
     .concat()
 }
@@ -606,7 +675,6 @@ pub(super) fn encode(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::pod::PodName;
 
     #[test]
     fn no_name_can_change_the_request() {
@@ -622,6 +690,11 @@ mod tests {
         assert_eq!(
             first(&Want::Node("ip-10-0-0-1.example".to_owned())),
             "/api/v1/nodes/ip-10-0-0-1.example"
+        );
+        let status = Right::get("", "pods/status", Some("shop"), "web/..");
+        assert_eq!(
+            place(&status),
+            "/api/v1/namespaces/shop/pods/web%2F%2E%2E/status"
         );
         let right = &hostile.watch_rights()[0];
         assert_eq!(

@@ -20,6 +20,8 @@ pub(crate) struct Manifest {
     pub(crate) kind: &'static str,
     /// A template's Pod has the name of what makes it.
     pub(crate) pod: Pod,
+    /// The Pod as it is written: it may hold anything, and is for the API server alone.
+    pub(crate) written: Value,
     /// The file says so; else it is the caller's to say.
     pub(crate) has_namespace: bool,
 }
@@ -76,6 +78,9 @@ fn manifest(object: &Value) -> Option<Result<Manifest, String>> {
     {
         template.insert("metadata".to_owned(), metadata.clone());
     }
+    if !made.is_object() {
+        made = serde_json::json!({"metadata": metadata});
+    }
     let name = metadata["name"]
         .as_str()
         .or(metadata["generateName"].as_str());
@@ -85,10 +90,8 @@ fn manifest(object: &Value) -> Option<Result<Manifest, String>> {
     if let Some(metadata) = made["metadata"].as_object_mut() {
         metadata.insert("name".to_owned(), name.into());
     }
-    let decoder = decode::find("v1", "Pod")?;
-    let pod = match (decoder.decode)(&made.to_string()) {
-        Ok(Content::Pod(pod)) => *pod,
-        Ok(_) => return None,
+    let pod = match pod(&made) {
+        Ok(pod) => pod,
         Err(error) => return Some(Err(format!("{kind} {name} cannot be read: {error}"))),
     };
     if pod.needs.is_none() {
@@ -97,8 +100,18 @@ fn manifest(object: &Value) -> Option<Result<Manifest, String>> {
     Some(Ok(Manifest {
         kind,
         pod,
+        written: made,
         has_namespace: metadata["namespace"].is_string(),
     }))
+}
+
+/// A Pod of a server's answer, or of a file.
+pub(crate) fn pod(object: &Value) -> Result<Pod, serde_json::Error> {
+    let decoder = decode::find("v1", "Pod").expect("Pods are read");
+    match (decoder.decode)(&object.to_string())? {
+        Content::Pod(pod) => Ok(*pod),
+        other => unreachable!("a Pod is decoded to {other:?}"),
+    }
 }
 
 #[cfg(test)]

@@ -42,8 +42,8 @@ const STARTED: &str = "process-start-time-unix";
 pub(super) struct Peers {
     /// What each is reached with, by the file of who signs its certificate: credentials are got once for all of them.
     configurations: BTreeMap<Trust, Arc<Result<PeerConfig, ConnectError>>>,
-    /// Clients by address, the newest last; an error where none can be made.
-    clients: VecDeque<(String, Reached)>,
+    /// Clients by the way to each, the newest last; an error where none can be made.
+    clients: VecDeque<(Way, Reached)>,
 }
 
 /// The file of who signs a certificate, and whether it is an API server's, which may have a name of its own.
@@ -147,11 +147,13 @@ impl Live {
                 "/api/v1/nodes/{}/proxy{place}",
                 super::live::encode(&component.identity)
             ),
-            Way::Server | Way::Address(_) => place.to_owned(),
+            Way::Server | Way::Address(_) | Way::Forward { .. } => place.to_owned(),
         };
         let request = request(document, &place)?;
         let send = async || match way {
-            Way::Address(url) => self.send_to_peer(component, url, &request).await,
+            Way::Address(_) | Way::Forward { .. } => {
+                self.send_to_peer(component, way, &request).await
+            }
             Way::Server | Way::NodeProxy => self.begin_again(&request).await,
         };
         let answer = self.exchange(send, component.kind, document, false).await?;
@@ -204,10 +206,10 @@ impl Live {
     async fn send_to_peer(
         &self,
         component: &ComponentName,
-        url: &str,
+        way: &Way,
         request: &Request<Vec<u8>>,
     ) -> Result<http::Response<Body>, Failure> {
-        let made = self.peer_of(component.kind, url).await;
+        let made = self.peer_of(component, way).await;
         let (client, peer) = match made.as_ref() {
             Ok((client, peer)) => (client, peer),
             Err(error) => {
@@ -223,11 +225,13 @@ impl Live {
             .map_err(|error| peer.of_component(component.kind, &error))
     }
 
-    async fn peer_of(&self, kind: ComponentKind, url: &str) -> Reached {
+    async fn peer_of(&self, component: &ComponentName, way: &Way) -> Reached {
         let mut peers = self.peers().lock().await;
-        if let Some((_, known)) = peers.clients.iter().find(|(known, _)| known == url) {
+        if let Some((_, known)) = peers.clients.iter().find(|(known, _)| known == way) {
             return Arc::clone(known);
         }
+        let kind = component.kind;
+        let pin = self.pin(component);
         let is_server = kind == ComponentKind::KubeApiserver;
         let authority = (self.trust(kind).map(str::to_owned), is_server);
         let known = peers.configurations.get(&authority).map(Arc::clone);
@@ -239,15 +243,21 @@ impl Live {
             peers.configurations.insert(authority, Arc::clone(&made));
             made
         };
-        let made = match configuration.as_ref() {
-            Ok(configuration) => connect::peer(configuration, url),
-            Err(error) => Err(PeerError::Connection(error.to_string())),
+        let made = match (configuration.as_ref(), way) {
+            (Err(error), _) => Err(PeerError::Connection(error.to_string())),
+            (Ok(configuration), Way::Forward { pod, port }) => match self.forward(pod, *port).await
+            {
+                Ok(forward) => connect::peer_in_pod(configuration, forward, pin),
+                Err(error) => Err(PeerError::Connect(error)),
+            },
+            (Ok(configuration), Way::Address(url)) => connect::peer(configuration, url, pin),
+            (Ok(_), Way::Server | Way::NodeProxy) => unreachable!("the API server is no peer"),
         };
         let made = Arc::new(made);
         if peers.clients.len() == CLIENTS {
             peers.clients.pop_front();
         }
-        peers.clients.push_back((url.to_owned(), Arc::clone(&made)));
+        peers.clients.push_back((way.clone(), Arc::clone(&made)));
         made
     }
 }

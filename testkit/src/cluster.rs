@@ -22,7 +22,7 @@ use crate::access;
 use crate::binaries::{Binaries, BuildError};
 use crate::certificates::Identity;
 use crate::client::{CEILING, Client, ClientError};
-use crate::component::{self, Minors, Plan};
+use crate::component::{self, Configured, Minors, Plan};
 use crate::keys;
 use crate::supervisor::{Program, STATE, Signal, Supervisor, SupervisorError};
 
@@ -392,9 +392,18 @@ impl Cluster {
         Ok(self.supervisor.freeze(component, false)?)
     }
 
-    /// The folder whose Pods a node's kubelet runs by itself.
-    pub(crate) fn manifests(&self, node: &str) -> PathBuf {
-        self.inside(&format!("nodes/{node}/manifests"))
+    /// Has a node's kubelet run a Pod by itself, until the file that is returned goes.
+    pub fn run_static_pod(&self, node: &str, pod: &Value) -> Result<PathBuf, ClusterError> {
+        let folder = self.inside(&format!("nodes/{node}/manifests"));
+        let name = |key: &str| pod["metadata"][key].as_str().unwrap_or_default();
+        let manifest = folder.join(format!("{}-{}.json", name("namespace"), name("name")));
+        // The kubelet reads whatever lies there: the file has to come as a whole, and files that begin with a dot it leaves alone.
+        let draft = folder.join(".draft");
+        let written = fs::write(&draft, pod.to_string());
+        written
+            .and_then(|()| fs::rename(&draft, &manifest))
+            .map_err(file("write", &manifest))?;
+        Ok(manifest)
     }
 
     /// Starts a component again that was killed or stopped, as it was before.
@@ -478,22 +487,32 @@ impl Cluster {
 
     /// Starts one more scheduler that serves a scheduler name, waits for it, and returns its component name.
     pub fn start_scheduler(&self, profile: &str) -> Result<String, ClusterError> {
+        self.start_scheduler_with(profile, &Configured::default())
+    }
+
+    /// The same with more in its configuration.
+    pub fn start_scheduler_with(
+        &self,
+        profile: &str,
+        more: &Configured,
+    ) -> Result<String, ClusterError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(ClusterError::Runtime)?;
-        runtime.block_on(self.start_scheduler_inside(profile))
+        runtime.block_on(self.start_scheduler_inside(profile, more))
     }
 
     /// The same inside the runtime that calls.
     pub(crate) async fn start_scheduler_inside(
         &self,
         profile: &str,
+        more: &Configured,
     ) -> Result<String, ClusterError> {
         let n = self
             .other_schedulers
             .replace(self.other_schedulers.get().saturating_add(1));
-        let (program, port) = self.plan.borrow_mut().other_scheduler(profile, n);
+        let (program, port) = self.plan.borrow_mut().other_scheduler(profile, more, n);
         let name = program.name.clone();
         self.write_files()?;
         self.run(program)?;
@@ -639,6 +658,14 @@ impl Cluster {
             }
             Err(error) => format!("({} cannot be read: {error})", path.display()),
         }
+    }
+}
+
+fn file<'p>(what: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> ClusterError + 'p {
+    move |source| ClusterError::File {
+        what,
+        path: path.to_owned(),
+        source,
     }
 }
 

@@ -37,6 +37,19 @@ pub(crate) const AUDIT_LOG: &str = "/run/cluster/audit/audit.jsonl";
 /// The socket of the proxy between the API server and the kubelets.
 pub(crate) const EGRESS_SOCKET: &str = "/run/cluster/egress.sock";
 
+/// What a scheduler of a test's own is configured with, beside its name: keys of its only profile, and of the whole.
+#[derive(Debug, Clone, Default)]
+pub struct Configured {
+    pub profile: Value,
+    pub whole: Value,
+}
+
+fn extend(object: &mut Value, more: &Value) {
+    if let (Some(object), Some(more)) = (object.as_object_mut(), more.as_object()) {
+        object.extend(more.clone());
+    }
+}
+
 /// Which minor each component is of.
 #[derive(Debug, Clone)]
 pub(crate) struct Minors {
@@ -256,26 +269,37 @@ impl Plan {
             "pluginConfig": [{"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 1}}],
         });
         let profiles = json!([{"schedulerName": "default-scheduler"}, impatient]);
-        self.scheduler_of(&profiles, SCHEDULER, SCHEDULER_PORT)
+        self.scheduler_of(&profiles, &Value::Null, SCHEDULER, SCHEDULER_PORT)
     }
 
-    /// One more scheduler, for Pods with another scheduler name; the n-th, counted from 0.
-    pub(crate) fn other_scheduler(&mut self, profile: &str, n: u16) -> (Program, u16) {
+    /// One more scheduler, for Pods with another scheduler name; the n-th, counted from 0. `more` are further keys of its
+    /// profile and of its configuration.
+    pub(crate) fn other_scheduler(
+        &mut self,
+        profile: &str,
+        more: &Configured,
+        n: u16,
+    ) -> (Program, u16) {
         let port = FIRST_OTHER_SCHEDULER_PORT.saturating_add(n);
-        let profiles = json!([{"schedulerName": profile}]);
+        let mut own = json!({"schedulerName": profile});
+        extend(&mut own, &more.profile);
         let name = format!("{SCHEDULER}-{profile}");
-        (self.scheduler_of(&profiles, &name, port), port)
+        (
+            self.scheduler_of(&json!([own]), &more.whole, &name, port),
+            port,
+        )
     }
 
-    fn scheduler_of(&mut self, profiles: &Value, name: &str, port: u16) -> Program {
+    fn scheduler_of(&mut self, profiles: &Value, more: &Value, name: &str, port: u16) -> Program {
         let kubeconfig = format!("{STATE}/{}", kubeconfig_file(SCHEDULER));
-        let config = json!({
+        let mut config = json!({
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",
             "leaderElection": {"leaderElect": false},
             "clientConnection": {"kubeconfig": kubeconfig},
             "profiles": profiles,
         });
+        extend(&mut config, more);
         let file = format!("{name}.json");
         self.write(&file, config.to_string());
         let mut arguments = self.serving(port, &kubeconfig);
@@ -305,7 +329,7 @@ impl Plan {
         self.write(&file, config.to_string());
         // Its folder has to be there.
         self.write(&format!("nodes/{name}/manifests/.keep"), String::new());
-        let runtime = self.program(&runtime, RUNTIME, vec![socket]);
+        let runtime = self.program(&runtime, RUNTIME, vec![socket, self.address.clone()]);
         let arguments = vec![
             format!("--config={STATE}/{file}"),
             format!("--kubeconfig={STATE}/{}", kubeconfig_file(&kubelet)),

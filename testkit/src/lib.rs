@@ -10,6 +10,7 @@
 //! - [`crowd`] fills a cluster with copies of what it holds.
 //! - [`network`] gives a thread, and the cluster that it starts, addresses of its own.
 //! - [`proxy`] stands between a client and a server and counts who comes through, or leads to several servers in turn.
+//! - [`wrong_binder`] binds for a scheduler as none may.
 //! - [`copies`] makes a large cluster's answer of a small one's.
 //! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
 //! - [`gates`] lists the feature gates that a minor's modules register; [`proposals`] reads which components a KEP names.
@@ -43,12 +44,14 @@ mod requirements;
 pub mod scenario;
 pub mod standstill;
 mod supervisor;
+pub mod wrong_binder;
 
 pub use availability::{Unavailable, available};
 pub use binaries::{Binaries, BuildError, minors};
 pub use certificates::{Authority, Fault, Identity};
 pub use client::{Client, ClientError};
 pub use cluster::{Cluster, ClusterError, ClusterOptions};
+pub use component::Configured;
 pub use gates::gates;
 pub use requirements::requirements;
 pub use supervisor::supervise_if_asked;

@@ -11,6 +11,7 @@ use super::plugin::root;
 const ARROWS: &[(&str, &[&str])] = &[
     ("analysis", &["answer", "catalogue", "model", "registry"]),
     ("answer", &["block", "model"]),
+    ("apply", &["model", "source"]),
     ("block", &[]),
     ("catalogue", &["model"]),
     (
@@ -18,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "analysis",
             "answer",
+            "apply",
             "block",
             "catalogue",
             "env",
@@ -44,8 +46,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 const RESERVED: &[(&str, &[&str])] = &[
     ("kube::", &["source"]),
     ("k8s_openapi", &["source"]),
-    ("async fn", &["source", "cli"]),
-    ("http::", &["source"]),
+    ("async fn", &["apply", "source", "cli"]),
+    ("http::", &["apply", "source"]),
     ("signal_hook", &["signal"]),
     ("std::env", &["env"]),
     ("tokio::signal", &["signal"]),

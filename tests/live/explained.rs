@@ -20,6 +20,7 @@ pub(crate) const NAME: &str = "explain_tells_beforehand_what_then_happens";
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const RESTART: &str = "RestartAllContainersOnContainerExits";
+const MOUNTS: &str = "VolumeBindMountOptions";
 const POD_LEVEL: &str = "InPlacePodLevelResourcesVerticalScaling";
 const INIT: &str = "InPlacePodVerticalScalingInitContainers";
 
@@ -160,6 +161,32 @@ impl<'c> Stage<'c> {
             .map(|node| word(&node["name"]))
             .collect();
         due("who satisfies", &satisfying, &vec![NEWEST, BEFORE])?;
+        let file = self.file("pod.json", &restarting("told", &json!({})))?;
+        let tried = self.explain(&["-f", &file, "--server-dry-run"])?;
+        let word_of_server = json!({"asked": "Create", "accepted": "Yes", "code": null, "message": null, "dropped": []});
+        due("a dry run", &tried["server"], &word_of_server)?;
+        // The gate of mount options is off in this API server, which drops them.
+        let mut mounted = restarting(
+            "mounted",
+            &json!({"volumes": [{"name": "v", "emptyDir": {}}]}),
+        );
+        mounted["spec"]["containers"][0]["volumeMounts"] =
+            json!([{"name": "v", "mountPath": "/v", "bindMountOptions": ["noexec"]}]);
+        let file = self.file("pod.json", &mounted)?;
+        let tried = self.explain(&["-f", &file, "--server-dry-run"])?;
+        verdict(
+            "dropped fields",
+            &tried,
+            "SilentlyIgnored",
+            "dropped-by-the-api-server",
+        )?;
+        due(
+            "what is dropped",
+            &tried["server"]["dropped"],
+            &json!([MOUNTS]),
+        )?;
+        let stored = self.with(async |admin| Ok(admin.list(PODS, &[]).await?.len()))?;
+        due("Pods that a dry run stored", &stored, &0)?;
         let plain = json!({"metadata": {"name": "plain"}, "spec": {"containers": [container()]}});
         let plain = self.explain(&["-f", &self.file("plain.json", &whole(plain))?])?;
         verdict("a plain Pod", &plain, "NothingRequired", "nothing-required")
@@ -222,7 +249,7 @@ impl<'c> Stage<'c> {
             new["spec"]["resources"]["limits"]["cpu"] = "200m".into();
             new["spec"]["initContainers"][0]["resources"]["limits"]["cpu"] = "150m".into();
             let file = self.file("new.json", &new)?;
-            let told = self.explain(&[name, "--update", &file])?;
+            let told = self.explain(&[name, "--update", &file, "--server-dry-run"])?;
             let change = json!({"spec": {"resources": new["spec"]["resources"],
                 "initContainers": new["spec"]["initContainers"]}});
             let outcome = self.resize(name, &change)?;
@@ -234,6 +261,7 @@ impl<'c> Stage<'c> {
             if node == NEWEST {
                 verdict("an update on n1", &told, "Satisfied", "declared")?;
                 due("what the server said", &outcome, &None)?;
+                due("a dry run", &word(&told["server"]["accepted"]), &"Yes")?;
             } else {
                 verdict(
                     "an update on n3",
@@ -243,6 +271,11 @@ impl<'c> Stage<'c> {
                 )?;
                 let message = told["update"]["message"].as_str().map(str::to_owned);
                 due("what the server said", &outcome, &message)?;
+                due("a dry run", &word(&told["server"]["accepted"]), &"No")?;
+                due("code of a dry run", &told["server"]["code"], &json!(403))?;
+                if !word(&told["server"]["message"]).contains(&message.unwrap_or_default()) {
+                    return Err(format!("a dry run says {}", told["server"]).into());
+                }
             }
         }
         self.delete(&["grows", "grows-not"])

@@ -13,9 +13,10 @@ use crate::analysis::gates::kubelet::KubeletGates;
 use crate::analysis::requirement::{
     self, Declaration, Feature, KubeletSettings, MECHANISM, NEWEST, OLDEST, Runtime,
 };
-use crate::answer::declared_features::{Completeness, Freshness, some};
+use crate::answer::declared_features::{Completeness, Freshness};
 use crate::answer::gate_skew::Known;
 use crate::answer::nomination_explanation::Certainty;
+use crate::answer::parts::some;
 use crate::catalogue::{Behaviour, Catalogue};
 use crate::model::node::{Declared, Node};
 use crate::model::version::Release;

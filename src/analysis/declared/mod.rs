@@ -59,7 +59,7 @@ impl Judged<'_> {
         self.node.declared.features.as_deref().unwrap_or_default()
     }
 
-    fn has(&self, feature: &str) -> bool {
+    pub(crate) fn has(&self, feature: &str) -> bool {
         self.judgement.has(self.features(), feature)
     }
 }

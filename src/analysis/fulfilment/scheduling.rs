@@ -9,8 +9,8 @@ use crate::analysis::requirement::Feature;
 use crate::answer::feature_explanation::{
     BoundBy, For, KubeletDoes, NodeRow, PodAtRisk, Verdict, VerdictKind,
 };
-use crate::answer::gate_skew::some;
 use crate::answer::nomination_explanation::Evidence;
+use crate::answer::parts::some;
 use crate::model::coverage::State;
 use crate::model::want::Want;
 

@@ -3,7 +3,8 @@
 use super::difference::Member;
 use super::effective::Table;
 use super::process::Process;
-use crate::answer::gate_skew::{Contradiction, GateValue, some};
+use crate::answer::gate_skew::{Contradiction, GateValue};
+use crate::answer::parts::some;
 
 /// Of all processes; those of a kind that contradict the same setting alike are one.
 pub(super) fn of(members: &[Member<'_, '_>]) -> Vec<Contradiction> {

@@ -13,7 +13,7 @@ use crate::answer::gate_skew::{ComponentRow, GateSkew, Group, Known, Relevance, 
 use crate::answer::{API_VERSION, Header};
 use crate::model::component::{ComponentKind, ComponentName};
 use crate::model::coverage::{Coverage, State};
-use crate::model::want::Want;
+use crate::model::want::{Want, Way};
 use crate::model::world::World;
 
 /// What to look at and what to show.
@@ -33,8 +33,8 @@ pub(crate) struct Request {
     pub(crate) all: bool,
     /// Only gates that somebody set.
     pub(crate) only_set: bool,
-    /// Addresses of components, `https://HOST:PORT`.
-    pub(crate) components: BTreeSet<(ComponentName, String)>,
+    /// Components that the user names, and the way to each.
+    pub(crate) components: BTreeSet<(ComponentName, Way)>,
     /// Reach kubelets at their own addresses.
     pub(crate) direct_kubelets: bool,
     /// Read every node exactly.
@@ -44,7 +44,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    fn wants_kind(&self, kind: ComponentKind) -> bool {
+    pub(super) fn wants_kind(&self, kind: ComponentKind) -> bool {
         self.kinds.is_empty() || self.kinds.contains(&kind)
     }
 
@@ -261,7 +261,7 @@ fn missing(processes: &[Process<'_>], request: &Request, is_whole: bool) -> Vec<
                 subject: word.to_owned(),
                 state: State::Absent,
                 detail: Some(format!(
-                    "no {word} was seen; if there is one, name its address: --component {word}=https://HOST:PORT"
+                    "no {word} was seen; if there is one, name its address: --component {word}=https://HOST:PORT, or its Pod: --component {word}=pod:NAMESPACE/POD"
                 )),
             }
         })

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::process::Process;
-use crate::answer::gate_skew::{Severity, VersionSkew, some};
+use crate::answer::gate_skew::{Severity, VersionSkew};
+use crate::answer::parts::some;
 use crate::model::component::ComponentKind;
 use crate::model::version::Minor;
 

@@ -23,6 +23,20 @@ const CONFIGURATIONS: [&str; 2] = ["kubeadm-config", "kubelet-config"];
 /// Label of the control plane's Pods (kubeadm).
 const CONTROL_PLANE: &str = "tier=control-plane";
 
+const SYSTEM: &str = "kube-system";
+
+/// Who is reached through a Pod, and the port that it serves by TLS unless a flag says otherwise (`pkg/cluster/ports`, 1.37).
+const THROUGH_PODS: [(ComponentKind, u16); 2] = [
+    (ComponentKind::KubeControllerManager, 10257),
+    (ComponentKind::KubeScheduler, 10259),
+];
+
+/// Labels of the control plane's nodes (kubeadm), today and before 1.24.
+const CONTROL_PLANE_NODES: [&str; 2] = [
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+];
+
 /// What other components tell.
 const OF_COMPONENT: [Document; 3] = [Document::Flagz, Document::Metrics, Document::Statusz];
 
@@ -40,6 +54,7 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
     }
     if world.state_of(&Want::Nodes).is_some() {
         wants.extend(of_kubelets(world, request));
+        wants.extend(of_pods(world, request));
     }
     wants
 }
@@ -54,6 +69,13 @@ pub(crate) fn possible(request: &Request) -> Vec<Want> {
             &replicas::OF_SERVER,
         ))
         .chain(possible_of_kubelets(request))
+        .chain(THROUGH_PODS.into_iter().flat_map(|(kind, port)| {
+            let pod = PodName {
+                namespace: SYSTEM.to_owned(),
+                name: String::new(),
+            };
+            any(kind, &Way::Forward { pod, port }, &OF_COMPONENT)
+        }))
         .collect()
 }
 
@@ -74,9 +96,13 @@ pub(crate) fn possible_of_kubelets(request: &Request) -> Vec<Want> {
 }
 
 /// Documents of any component of a kind.
-fn any(kind: ComponentKind, way: &Way, documents: &[Document]) -> Vec<Want> {
+fn any(kind: ComponentKind, way: &Way, of_kind: &[Document]) -> Vec<Want> {
+    documents(&ComponentName::new(kind, ""), way, of_kind)
+}
+
+fn documents(component: &ComponentName, way: &Way, documents: &[Document]) -> Vec<Want> {
     let wants = documents.iter().map(|document| Want::Document {
-        component: ComponentName::new(kind, ""),
+        component: component.clone(),
         document: *document,
         way: way.clone(),
     });
@@ -88,7 +114,7 @@ fn base(request: &Request) -> BTreeSet<Want> {
     let mut wants = BTreeSet::from([Want::Nodes, Want::ServerAddresses, Want::ServerLeases]);
     wants.extend(CONFIGURATIONS.map(|name| {
         Want::Configuration(PodName {
-            namespace: "kube-system".to_owned(),
+            namespace: SYSTEM.to_owned(),
             name: name.to_owned(),
         })
     }));
@@ -99,32 +125,76 @@ fn base(request: &Request) -> BTreeSet<Want> {
 /// What tells of schedulers and API servers without asking each: their Pods, and what was named by an address.
 pub(crate) fn of_control_plane(request: &Request) -> BTreeSet<Want> {
     let mut wants = BTreeSet::from([Want::Pods {
-        namespace: Some("kube-system".to_owned()),
+        namespace: Some(SYSTEM.to_owned()),
         labels: CONTROL_PLANE.parse::<LabelSelector>().unwrap_or_default(),
         fields: FieldSelector::default(),
     }]);
-    for (component, url) in &request.components {
+    for (component, way) in &request.components {
         let documents: &[Document] = match component.kind {
             ComponentKind::KubeApiserver => &replicas::OF_SERVER,
             ComponentKind::Kubelet => &[Document::Configz, Document::Flagz, Document::Metrics],
             ComponentKind::KubeProxy => &[Document::Configz, Document::Metrics],
             _ => &OF_COMPONENT,
         };
-        wants.extend(documents.iter().map(|document| Want::Document {
-            component: component.clone(),
-            document: *document,
-            way: Way::Address(url.clone()),
-        }));
+        wants.extend(self::documents(component, way, documents));
     }
     wants
+}
+
+/// Schedulers and controller managers through their Pods. Whoever answers there gets to see who asks, so no other Pod is
+/// believed to be one than that which a kubelet of the control plane has made of a file: of a worker's kubelet a thief may have
+/// the key. One that the user names is reached as it is named.
+fn of_pods(world: &World, request: &Request) -> Vec<Want> {
+    let mut wants = Vec::new();
+    for pod in world.pods().map(|pod| &pod.value) {
+        let Some(component) = &pod.component else {
+            continue;
+        };
+        let name = process::name_of_pod(component, pod);
+        let is_named = request.components.iter().any(|(known, _)| *known == name);
+        let is_due = pod.from_kubelet
+            && pod.name.namespace == SYSTEM
+            && request.wants_kind(component.kind)
+            && !is_named
+            && pod
+                .node
+                .as_deref()
+                .is_some_and(|node| is_control_plane(world, node));
+        let usual = port_of(component.kind).filter(|_| is_due);
+        let port = usual.map(|usual| component.port.unwrap_or(usual));
+        let Some(port) = port.filter(|port| *port > 0) else {
+            continue;
+        };
+        let way = Way::Forward {
+            pod: pod.name.clone(),
+            port,
+        };
+        wants.extend(documents(&name, &way, &OF_COMPONENT));
+    }
+    wants
+}
+
+fn is_control_plane(world: &World, node: &str) -> bool {
+    let node = world.node(node).map(|node| &node.value);
+    node.is_some_and(|node| {
+        CONTROL_PLANE_NODES
+            .iter()
+            .any(|label| node.labels.contains_key(*label))
+    })
+}
+
+/// The port that a component serves by TLS unless a flag says otherwise; null of those that are not reached through their Pods.
+pub(crate) fn port_of(kind: ComponentKind) -> Option<u16> {
+    let mut known = THROUGH_PODS.iter();
+    known.find_map(|(known, port)| (*known == kind).then_some(*port))
 }
 
 /// The way to a kubelet: through the API server, or to its own address.
 fn way(world: &World, node: &str, request: &Request) -> Option<Way> {
     let name = ComponentName::new(ComponentKind::Kubelet, node);
     let named = request.components.iter().find(|(known, _)| *known == name);
-    if let Some((_, url)) = named {
-        return Some(Way::Address(url.clone()));
+    if let Some((_, way)) = named {
+        return Some(way.clone());
     }
     if !request.direct_kubelets {
         return Some(Way::NodeProxy);

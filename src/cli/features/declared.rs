@@ -2,18 +2,19 @@
 
 use jiff::SignedDuration;
 
+use super::fail_on::FailOn;
 use super::observation::{ObservationArgs, Observed, observed, take};
-use super::skew::FailOn;
 use crate::analysis::access;
 use crate::analysis::declared::{self, Request, wants, writers};
-use crate::answer::declared_features::{self, DeclaredFeatures};
+use crate::answer::access_report;
+use crate::answer::declared_features;
 use crate::answer::feature_writers::{self, FeatureWriters};
-use crate::answer::{access_report, gate_skew::Severity};
+use crate::answer::gate_skew::Severity;
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs};
 use crate::cli::keeping::{code_of_review, review};
 use crate::cli::runtime::Runtime;
 use crate::env::Env;
-use crate::error::{Error, exit};
+use crate::error::Error;
 use crate::model::world::World;
 use crate::source::Origin;
 
@@ -123,7 +124,7 @@ pub(super) fn run(args: &DeclaredArgs, env: &mut Env) -> Result<u8, Error> {
 
     // Show.
     args.output.show(&answer, declared_features::view, env)?;
-    Ok(exit_code(&answer, args.fail_on))
+    Ok(args.fail_on.code(answer.worst(), answer.is_incomplete))
 }
 
 fn observe(
@@ -148,22 +149,8 @@ fn observe(
     observed(&origins, wants, now, runtime, env)
 }
 
-fn exit_code(answer: &DeclaredFeatures, fail_on: FailOn) -> u8 {
-    let incomplete = answer.is_incomplete.then_some(exit::INCOMPLETE);
-    let found = match (answer.worst(), fail_on) {
-        (Some(Severity::Error), FailOn::Error | FailOn::Warning) => exit::FINDING,
-        (Some(Severity::Warning), FailOn::Warning) => exit::WARNING,
-        _ => exit::DONE,
-    };
-    exit::first([found].into_iter().chain(incomplete))
-}
-
 fn code_of_writers(answer: &FeatureWriters, fail_on: FailOn) -> u8 {
-    let is_odd = answer.writers.iter().any(|writer| !writer.expected);
-    let found = match fail_on {
-        FailOn::Warning if is_odd => exit::WARNING,
-        _ => exit::DONE,
-    };
-    let incomplete = answer.is_incomplete.then_some(exit::INCOMPLETE);
-    exit::first([found].into_iter().chain(incomplete))
+    let mut writers = answer.writers.iter();
+    let is_odd = writers.any(|writer| !writer.expected);
+    fail_on.code(is_odd.then_some(Severity::Warning), answer.is_incomplete)
 }

@@ -1,13 +1,17 @@
 //! `kubectl features`: which feature gates really run, what Nodes declare, what Pods need.
 
 mod collect;
+mod conformance;
 mod declared;
 mod explain;
+mod fail_on;
 mod lookup;
 mod observation;
+mod probe;
 mod rbac;
 mod skew;
 mod snapshot;
+mod trying;
 
 use std::process::ExitCode;
 
@@ -25,10 +29,12 @@ struct Features {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Collect(Box<collect::CollectArgs>),
+    Conformance(Box<conformance::ConformanceArgs>),
     Declared(Box<declared::DeclaredArgs>),
     Explain(Box<explain::ExplainArgs>),
     Lookup(Box<lookup::LookupArgs>),
     Rbac(Box<rbac::RbacArgs>),
+    Probe(Box<probe::ProbeArgs>),
     Skew(Box<skew::SkewArgs>),
     Snapshot(Box<snapshot::SnapshotArgs>),
     Version(VersionArgs),
@@ -37,10 +43,12 @@ enum Command {
 pub(crate) fn main(env: Env) -> ExitCode {
     super::main::<Features>(env, "features", |features, env| match features.command {
         Command::Collect(args) => collect::run(&args, env),
+        Command::Conformance(args) => conformance::run(&args, env),
         Command::Declared(args) => declared::run(&args, env),
         Command::Explain(args) => explain::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
         Command::Rbac(args) => rbac::run(&args, env),
+        Command::Probe(args) => probe::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),
         Command::Snapshot(args) => snapshot::run(&args, env),
         Command::Version(args) => version::run("features", &args, env),

@@ -14,20 +14,22 @@ use crate::env::Env;
 use crate::error::{Error, Kind};
 use crate::model::component::{ComponentKind, ComponentName};
 use crate::model::coverage::State;
-use crate::model::want::Want;
+use crate::model::pod::PodName;
+use crate::model::want::{Want, Way};
 use crate::model::world::World;
 use crate::source::audit::Focus;
 use crate::source::gather::{gather, pour};
 use crate::source::live::Live;
 use crate::source::offline::Place;
+use crate::source::pin::Fingerprint;
 use crate::source::{Origin, offline};
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Observation options")]
 pub(super) struct ObservationArgs {
-    /// Only this kind (kubelet), or reach this component at its own address (kube-scheduler/POD=https://127.0.0.1:10259);
-    /// may be repeated
-    #[arg(long, value_name = "KIND|NAME=URL", value_parser = component)]
+    /// Only this kind (kubelet), or reach this component at its own address (kube-scheduler=https://127.0.0.1:10259) or through
+    /// its Pod (kube-scheduler=pod:NAMESPACE/POD[:PORT]); may be repeated
+    #[arg(long, value_name = "KIND|NAME=URL|NAME=pod:NAMESPACE/POD", value_parser = component)]
     component: Vec<Component>,
     /// Only nodes of this pool; may be repeated
     #[arg(long, value_name = "POOL")]
@@ -47,44 +49,103 @@ pub(super) struct ObservationArgs {
     /// Reach kubelets at their own addresses, not through the API server: needs nodes/metrics and nodes/configz, not nodes/proxy
     #[arg(long)]
     direct_kubelets: bool,
-    /// Certificates that sign those of kubelets and of components reached at their own addresses
+    /// Certificates that sign those of kubelets and of components reached at their own addresses or through their Pods
     #[arg(long, value_name = "FILE")]
     kubelet_ca: Option<String>,
+    /// Trust a component that signs its own certificate by the SHA-256 fingerprint of that certificate, in hex; may be repeated
+    #[arg(long, value_name = "NAME=FINGERPRINT", value_parser = pin)]
+    pin: Vec<(ComponentName, Fingerprint)>,
 }
 
 /// What `--component` names.
 #[derive(Debug, Clone)]
 enum Component {
     Kind(ComponentKind),
-    At(ComponentName, String),
+    At(ComponentName, Way),
 }
 
 fn component(text: &str) -> Result<Component, String> {
-    if let Some((name, url)) = text.split_once('=') {
-        let name: ComponentName = name.parse().map_err(|error| format!("{error}"))?;
-        if !url.starts_with("https://") {
-            return Err(format!(
-                "{url:?} is no https:// address; credentials are sent to no other"
-            ));
-        }
-        let identity = if name.identity.is_empty() {
-            url.trim_start_matches("https://")
-                .trim_end_matches('/')
-                .to_owned()
+    let Some((name, place)) = text.split_once('=') else {
+        return ComponentKind::of_word(text)
+            .map(Component::Kind)
+            .ok_or_else(|| {
+                let all = ComponentKind::ALL.map(ComponentKind::word).join(", ");
+                format!("it is none of {all}")
+            });
+    };
+    let name: ComponentName = name.parse().map_err(|error| format!("{error}"))?;
+    let (identity, way) = match place.strip_prefix("pod:") {
+        Some(pod) => through_pod(name.kind, pod)?,
+        None => at_address(place)?,
+    };
+    let identity = if name.identity.is_empty() {
+        identity
+    } else {
+        name.identity
+    };
+    Ok(Component::At(ComponentName::new(name.kind, identity), way))
+}
+
+/// What it is called unless the user says otherwise, and the way to it.
+fn at_address(url: &str) -> Result<(String, Way), String> {
+    let url = url.trim_end_matches('/');
+    let host = url.strip_prefix("https://").ok_or_else(|| {
+        format!("{url:?} is no https:// address and no pod:NAMESPACE/POD; credentials are sent to no other")
+    })?;
+    Ok((host.to_owned(), Way::Address(url.to_owned())))
+}
+
+fn through_pod(kind: ComponentKind, text: &str) -> Result<(String, Way), String> {
+    let usual = wants::port_of(kind).ok_or_else(|| {
+        let word = kind.word();
+        format!("only schedulers and controller managers are reached through their Pods, no {word}")
+    })?;
+    let parts = text.split_once('/').map(|(namespace, rest)| {
+        let (name, port) = rest.split_once(':').unwrap_or((rest, ""));
+        let port = if port.is_empty() {
+            Ok(usual)
         } else {
-            name.identity
+            port.parse()
         };
-        let name = ComponentName::new(name.kind, identity);
-        return Ok(Component::At(name, url.trim_end_matches('/').to_owned()));
+        (namespace, name, port.ok().filter(|port: &u16| *port > 0))
+    });
+    let is_name = |text: &str| {
+        let is_of_one = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
+        !text.is_empty() && text.bytes().all(is_of_one)
+    };
+    match parts {
+        Some((namespace, name, Some(port))) if is_name(namespace) && is_name(name) => {
+            let pod = PodName {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            };
+            Ok((name.to_owned(), Way::Forward { pod, port }))
+        }
+        _ => Err(format!(
+            "{text:?} names no Pod; give pod:NAMESPACE/POD or pod:NAMESPACE/POD:PORT"
+        )),
     }
-    ComponentKind::of_word(text)
-        .map(Component::Kind)
-        .ok_or_else(|| {
-            format!(
-                "it is none of {}",
-                ComponentKind::ALL.map(ComponentKind::word).join(", ")
-            )
-        })
+}
+
+/// Reads `NAME=AB:CD:…`, as openssl writes a fingerprint, or without colons.
+fn pin(text: &str) -> Result<(ComponentName, Fingerprint), String> {
+    let (name, hex) = text.rsplit_once('=').ok_or("give NAME=FINGERPRINT")?;
+    let name: ComponentName = name.parse().map_err(|error| format!("{error}"))?;
+    let digits: Option<Vec<u8>> = hex
+        .chars()
+        .filter(|letter| *letter != ':')
+        .map(|letter| u8::try_from(letter.to_digit(16)?).ok())
+        .collect();
+    let bytes = digits.filter(|digits| digits.len() == 2 * size_of::<Fingerprint>());
+    let bytes: Option<Vec<u8>> = bytes.map(|digits| {
+        let pairs = digits.chunks(2);
+        pairs
+            .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+            .collect()
+    });
+    let fingerprint = bytes.and_then(|bytes| bytes.try_into().ok());
+    let fingerprint = fingerprint.ok_or("a SHA-256 fingerprint has 64 hexadecimal digits")?;
+    Ok((name, fingerprint))
 }
 
 impl ObservationArgs {
@@ -104,12 +165,17 @@ impl ObservationArgs {
                 Component::Kind(kind) => {
                     request.kinds.insert(*kind);
                 }
-                Component::At(name, url) => {
-                    request.components.insert((name.clone(), url.clone()));
+                Component::At(name, way) => {
+                    request.components.insert((name.clone(), way.clone()));
                 }
             }
         }
         request
+    }
+
+    /// Whom the origin trusts.
+    fn trusted(&self, live: Live) -> Live {
+        live.trusting(self.kubelet_ca.clone(), self.pin.iter().cloned().collect())
     }
 
     pub(super) async fn connect(
@@ -118,7 +184,7 @@ impl ObservationArgs {
         env: &Env,
     ) -> Result<Live, Error> {
         let live = connection.connect(env).await?;
-        Ok(live.trusting(self.kubelet_ca.clone()))
+        Ok(self.trusted(live))
     }
 }
 
@@ -174,8 +240,7 @@ pub(super) fn observe_context(
     env: &Env,
 ) -> Result<Observed, Error> {
     let live = runtime.block_on(connection.connect_to(context, env))??;
-    let live = live.trusting(args.kubelet_ca.clone());
-    let origins = [Origin::Live(Box::new(live))];
+    let origins = [Origin::Live(Box::new(args.trusted(live)))];
     observed(
         &origins,
         |world| wants::wants(world, request),
@@ -258,4 +323,62 @@ pub(super) fn take(
         is_whole,
         world,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_component_is_named_by_its_address_or_its_pod() {
+        let of = |text: &str| match component(text) {
+            Ok(Component::At(name, way)) => Ok((name.to_string(), way)),
+            Ok(Component::Kind(kind)) => Err(kind.word().to_owned()),
+            Err(why) => Err(why),
+        };
+        let forward = |name: &str, port| Way::Forward {
+            pod: PodName {
+                namespace: "batch".to_owned(),
+                name: name.to_owned(),
+            },
+            port,
+        };
+        let due = ("kube-scheduler/b-0".to_owned(), forward("b-0", 10259));
+        assert_eq!(of("kube-scheduler=pod:batch/b-0"), Ok(due));
+        let due = ("kube-controller-manager/x".to_owned(), forward("b.c", 9));
+        assert_eq!(of("kube-controller-manager/x=pod:batch/b.c:9"), Ok(due));
+        let due = Way::Address("https://[::1]:10259".to_owned());
+        let due = ("kube-scheduler/[::1]:10259".to_owned(), due);
+        assert_eq!(of("kube-scheduler=https://[::1]:10259/"), Ok(due));
+        for wrong in [
+            "kubelet=pod:batch/b-0",
+            "kube-scheduler=pod:b-0",
+            "kube-scheduler=pod:batch/b-0:0",
+            "kube-scheduler=pod:batch/b-0:http",
+            "kube-scheduler=pod:batch/../b",
+            "kube-scheduler=pod:batch/",
+            "kube-scheduler=http://127.0.0.1:10259",
+            "etcd=pod:kube-system/etcd-n1",
+        ] {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_is_read_as_openssl_writes_it() {
+        let colons = ["0f"; 32].join(":").to_uppercase();
+        let due = (
+            ComponentName::new(ComponentKind::KubeScheduler, "a"),
+            [15; 32],
+        );
+        assert_eq!(pin(&format!("kube-scheduler/a={colons}")), Ok(due.clone()));
+        assert_eq!(
+            pin(&format!("kube-scheduler/a={}", "0f".repeat(32))),
+            Ok(due)
+        );
+        for wrong in ["kube-scheduler/a=0f", "kube-scheduler/a", "x=0f"] {
+            assert!(pin(wrong).is_err(), "{wrong}");
+        }
+        assert!(pin(&format!("kube-scheduler/a={}0", "0f".repeat(31))).is_err());
+    }
 }

@@ -1,12 +1,11 @@
 //! `kubectl features skew`: which gates really run where, and what differs.
 
-use clap::ValueEnum;
-
 use regex::Regex;
 
+use super::fail_on::FailOn;
 use super::observation::{ObservationArgs, Observed, observe, observe_context, take};
 use crate::analysis::gates::skew::{self, Request};
-use crate::answer::gate_skew::{self, GateSkew, Severity};
+use crate::answer::gate_skew;
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs};
 use crate::cli::runtime::Runtime;
 use crate::cli::tell;
@@ -22,8 +21,8 @@ Examples:
   # Show where one gate is on, and what makes it so
   kubectl features skew --gate InPlacePodVerticalScaling
 
-  # Reach a scheduler through a port that is forwarded to it
-  kubectl features skew --component kube-scheduler=https://127.0.0.1:10259
+  # Compare a second scheduler, too, which is reached through its Pod
+  kubectl features skew --component kube-scheduler=pod:batch/batch-scheduler-0
 
   # Compare what was saved before
   kubectl features snapshot -o json > before.json
@@ -73,13 +72,6 @@ pub(super) struct SkewArgs {
     output: OutputArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum FailOn {
-    Never,
-    Error,
-    Warning,
-}
-
 pub(super) fn run(args: &SkewArgs, env: &mut Env) -> Result<u8, Error> {
     // Parse.
     args.output.start_logging();
@@ -103,7 +95,7 @@ pub(super) fn run(args: &SkewArgs, env: &mut Env) -> Result<u8, Error> {
     // Show.
     args.output.show(&answer, gate_skew::view, env)?;
     Ok(exit::first([
-        exit_code(&answer, args.fail_on),
+        args.fail_on.code(answer.worst(), answer.is_incomplete),
         tell(&errors, env),
     ]))
 }
@@ -170,14 +162,4 @@ fn contexts(args: &SkewArgs, env: &Env) -> Result<Vec<String>, Error> {
             .hint("list the contexts with: kubectl config get-contexts"));
     }
     Ok(known)
-}
-
-fn exit_code(answer: &GateSkew, fail_on: FailOn) -> u8 {
-    let incomplete = answer.is_incomplete.then_some(exit::INCOMPLETE);
-    let found = match (answer.worst(), fail_on) {
-        (Some(Severity::Error), FailOn::Error | FailOn::Warning) => exit::FINDING,
-        (Some(Severity::Warning), FailOn::Warning) => exit::WARNING,
-        _ => exit::DONE,
-    };
-    exit::first([found].into_iter().chain(incomplete))
 }

@@ -167,6 +167,12 @@ pub(crate) fn address(words: &[String]) -> Option<String> {
     })
 }
 
+/// The port that it serves by TLS, where a flag sets it.
+pub(crate) fn port(words: &[String]) -> Option<u16> {
+    let last = values(words, "secure-port").into_iter().next_back()?;
+    last.parse().ok()
+}
+
 /// The values of a flag, in order: `--name=value` and `--name value`, with one dash or two as pflag's users write them.
 pub(crate) fn values<'w>(words: &'w [String], name: &str) -> Vec<&'w str> {
     let mut found = Vec::new();

@@ -5,7 +5,7 @@
 
 pub mod refusals;
 mod watches;
-mod wire;
+pub(crate) mod wire;
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write};

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read, Write};
 
 use super::{Reply, Request};
 
-pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
+pub(crate) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -64,7 +64,7 @@ fn read_chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
 }
 
 /// Sends a response, with only so many bytes of the body as given and another announced length where one is given.
-pub(super) fn write(
+pub(crate) fn write(
     stream: &mut impl Write,
     date: Option<&str>,
     reply: &Reply,

@@ -1,10 +1,9 @@
 //! What scenarios do to nodes and components; all of it is undone at the latest when the scenario ends.
 
-use std::fs;
-
 use serde_json::{Value, json};
 
-use super::{NODES, Stage, condition, manifest_trouble};
+use super::{NODES, Stage, condition};
+use crate::Configured;
 use crate::scenario::ScenarioError;
 
 /// The key of a taint that no Pod here tolerates.
@@ -125,13 +124,8 @@ impl Stage<'_> {
     ) -> Result<Value, ScenarioError> {
         let metadata = json!({"name": name, "namespace": self.namespace});
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
-        let folder = self.cluster.manifests(node);
-        let manifest = folder.join(format!("{}-{name}.json", self.namespace));
-        // The kubelet reads whatever lies there: the file has to come as a whole, and files that begin with a dot it leaves alone.
-        let draft = folder.join(".draft");
-        fs::write(&draft, pod.to_string()).map_err(|error| manifest_trouble(&error))?;
-        self.manifests.push(manifest.clone());
-        fs::rename(&draft, &manifest).map_err(|error| manifest_trouble(&error))?;
+        let manifest = self.cluster.run_static_pod(node, &pod)?;
+        self.manifests.push(manifest);
         self.running_unreported_on(&format!("{name}-{node}"), node)
             .await
     }
@@ -177,7 +171,8 @@ impl Stage<'_> {
         &mut self,
         profile: &str,
     ) -> Result<(), ScenarioError> {
-        let component = self.cluster.start_scheduler_inside(profile).await?;
+        let more = Configured::default();
+        let component = self.cluster.start_scheduler_inside(profile, &more).await?;
         self.schedulers.push(component);
         Ok(())
     }
