@@ -11,7 +11,7 @@
 //! - `apply`: the only writer; it carries out what an analysis planned.
 //! - `catalogue`: the feature gates of each minor, as upstream registers them.
 //! - `model`: plain data: Pod, Node, Event, Want, World, coverage.
-//! - `analysis`: plain functions of World and "now"; `verdict/` has a rule a file.
+//! - `analysis`: plain functions of World and "now"; `verdict/` has a rule a file, `requirement/` a declared feature a file.
 //! - `answer`: a kind a file, the JSON contract and its view as blocks (`block`).
 //! - `render`: a format a file.
 //! - `cli`: a subcommand a file: parse, gather, analyse, show.

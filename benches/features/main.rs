@@ -1,4 +1,5 @@
-//! `kubectl features skew` on thousands of nodes behind a real API server, against a plain client that fetches the same documents.
+//! `kubectl features skew` and `declared` on thousands of nodes behind a real API server, against a plain client that fetches the same
+//! documents, and `kubectl get nodes -o json`.
 //!
 //! Writes its section of docs/benchmarks.md. `KUBE_PLACEMENT_NODES` says how many nodes there are. The ratios are the result;
 //! times are those of one machine at one moment. It must not measure a debug build.
@@ -41,6 +42,11 @@ const AT_ONCE: usize = 50;
 /// How often the text of metrics is decoded for a measure.
 const ROUNDS: u32 = 5_000;
 
+/// Of what was written some time ago nobody is silent by this time: the kubelets that are measured are none.
+const DECLARED: [&str; 5] = ["declared", "-o", "json", "--now", "2000-01-01T00:00:00Z"];
+
+const NODES: [&str; 4] = ["get", "nodes", "-o", "json"];
+
 const SKEW: [&str; 5] = ["skew", "--component", "kubelet", "-o", "json"];
 
 /// What was measured.
@@ -51,6 +57,9 @@ pub(crate) struct Measured {
     /// A plain client that fetches what `--exact` asks for, whole.
     pub(crate) raw: Cost,
     pub(crate) lookup: Cost,
+    pub(crate) declared: Cost,
+    /// `kubectl get nodes -o json`.
+    pub(crate) kubectl: Cost,
     /// Of one text, in bytes.
     pub(crate) metrics: usize,
     /// To decode it `ROUNDS` times.
@@ -116,11 +125,21 @@ fn measure(command: &[OsString]) -> Result<()> {
 
 /// The fastest run of one of ours.
 fn cost(kubeconfig: &Path, arguments: &[&str]) -> Result<Cost> {
+    cost_of(
+        kubeconfig,
+        Path::new(env!("CARGO_BIN_EXE_kubectl-features")),
+        arguments,
+    )
+}
+
+/// The fastest run of a command.
+fn cost_of(kubeconfig: &Path, program: &Path, arguments: &[&str]) -> Result<Cost> {
     let mut best = Cost::default();
     for run in 0..RUNS {
         let output = Command::new(std::env::current_exe()?)
             .env("KUBECONFIG", kubeconfig)
-            .args([MEASURE, env!("CARGO_BIN_EXE_kubectl-features")])
+            .arg(MEASURE)
+            .arg(program)
             .args(arguments)
             .output()?;
         let told = String::from_utf8(output.stdout)?;
@@ -181,6 +200,8 @@ fn bench(quick: bool) -> Result<()> {
     let (of_exact, received) = counted(&stage, &exactly)?;
     exact.received = received;
     let lookup = cost(&stage.kubeconfig, &["lookup", "InPlacePodVerticalScaling"])?;
+    let declared = cost(&stage.kubeconfig, &DECLARED)?;
+    let kubectl = cost_of(&stage.kubeconfig, &cluster.kubectl(), &NODES)?;
 
     let mut decoding = Duration::MAX;
     for _ in 0..RUNS {
@@ -196,6 +217,8 @@ fn bench(quick: bool) -> Result<()> {
         exact,
         raw,
         lookup,
+        declared,
+        kubectl,
         metrics: stage.metrics.len(),
         decoding,
         is_alike: of_scan == of_exact && of_scan.len() == nodes,

@@ -70,10 +70,15 @@ impl<'a> Stage<'a> {
         for component in ["kube-scheduler", "kube-controller-manager"] {
             cluster.kill(component)?;
         }
+        let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+        let admin = cluster.client("admin").await?;
+        let named = format!("metadata.name={NODE}");
+        admin
+            .watch_until("a Lease", leases, &named, |_| true)
+            .await?;
         cluster.kill(&format!("kubelet-{NODE}"))?;
         let kubelets = kubelets(cluster, routes)?;
 
-        let admin = cluster.client("admin").await?;
         copy(cluster, &admin, nodes).await?;
 
         let folder = tempfile::tempdir()?;
@@ -165,7 +170,11 @@ async fn copy(cluster: &Cluster, admin: &Client, nodes: usize) -> Result<()> {
         ]
     });
     let key = format!("/registry/minions/{NODE}");
-    Crowd::of(cluster)?.copy(&key, copies).await?;
+    let crowd = Crowd::of(cluster)?;
+    crowd.copy(&key, copies).await?;
+    let leases = (1..nodes).map(|n| vec![(NODE.to_owned(), name(n))]);
+    let key = format!("/registry/leases/kube-node-lease/{NODE}");
+    crowd.copy(&key, leases).await?;
     let begun = Instant::now();
     loop {
         let first = admin.get("/api/v1/nodes?limit=1").await?;

@@ -181,6 +181,8 @@ pub(crate) enum Told {
     Started(Timestamp),
     /// The group of nodes that it is one of.
     Pool(String),
+    /// A kubelet's `cpuManagerPolicy`, as it runs: in 1.35 what it declares depends on it.
+    CpuManagerPolicy(String),
 }
 
 /// Gates of a process by name. Of thousands that run alike there is one table, which they share.

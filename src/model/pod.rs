@@ -1,6 +1,6 @@
 //! A Pod, as far as its nomination and placement go.
 //!
-//! It must not hold what is not needed: no environment values, commands or volumes,
+//! It must not hold what is not needed: no environment values, commands or volumes' contents,
 //! so that no secret can be printed from here. Fields follow core/v1 Pod (1.37).
 
 use std::collections::{BTreeMap, BTreeSet};

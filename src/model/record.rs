@@ -35,6 +35,7 @@ pub(crate) struct StatementRecord {
     pub(crate) set: Option<BTreeMap<String, bool>>,
     /// What it would refuse to start with.
     pub(crate) refused: Vec<String>,
+    pub(crate) cpu_manager_policy: Option<String>,
     pub(crate) version: Option<String>,
     pub(crate) emulation_version: Option<String>,
     pub(crate) min_compatibility_version: Option<String>,
@@ -97,6 +98,7 @@ impl StatementRecord {
                 self.min_compatibility_version = minor(version.min_compatibility);
             }
             Told::Started(at) => self.started_at = Some(*at),
+            Told::CpuManagerPolicy(policy) => self.cpu_manager_policy = Some(policy.clone()),
             Told::Pool(_) => {}
         }
     }
@@ -113,6 +115,7 @@ impl StatementRecord {
         [
             self.runs.map(Told::Runs),
             set.map(Told::Set),
+            self.cpu_manager_policy.map(Told::CpuManagerPolicy),
             (version != ComponentVersion::default()).then_some(Told::Version(version)),
             self.started_at.map(Told::Started),
         ]

@@ -78,6 +78,9 @@ fn manifest(object: &Value) -> Option<Result<Manifest, String>> {
         }
         made["metadata"] = metadata.clone();
     }
+    if !made.is_object() {
+        made = serde_json::json!({"metadata": metadata});
+    }
     let name = metadata["name"]
         .as_str()
         .or(metadata["generateName"].as_str());

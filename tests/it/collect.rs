@@ -36,7 +36,8 @@ fn pod(name: &str, node: Option<&str>, nominated: Option<&str>) -> Value {
             "env": [{"name": "PASSWORD", "value": CANARY}], "envFrom": [{"secretRef": {"name": CANARY}}],
             "livenessProbe": {"httpGet": {"path": "/", "httpHeaders": [{"name": "Authorization", "value": CANARY}]}},
             "lifecycle": {"preStop": {"exec": {"command": [CANARY]}}},
-            "resources": {"requests": {"cpu": "500m"}, "limits": {"cpu": "1"}}, "terminationMessagePath": CANARY})
+            "resources": {"requests": {"cpu": "500m"}, "limits": {"cpu": "1"}, "x": CANARY},
+            "volumeMounts": [{"name": CANARY, "mountPath": CANARY, "bindMountOptions": ["noexec"]}]})
     };
     json!({
         "apiVersion": "v1", "kind": "Pod",

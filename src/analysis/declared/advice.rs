@@ -37,6 +37,10 @@ fn of(cause: &str) -> (&'static str, &'static [&'static str]) {
                 CLEAR,
             ],
         ),
+        "nothing-to-declare" => (
+            "The kubelet has nothing to declare any more, and then never touches the list.",
+            &[CLEAR],
+        ),
         "not-its-own" => (
             "The list lacks what the kubelet declares: somebody else wrote it, or the kubelet has just started.",
             &["a living kubelet writes its own list within seconds: look again in a minute"],

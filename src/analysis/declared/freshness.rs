@@ -207,8 +207,8 @@ fn impossible_in(
     }
     if release.minor < OLDEST {
         let text = format!(
-            "kubelet {version} does not know declared features, which came with {OLDEST}; {} are listed",
-            features.len()
+            "kubelet {version} does not know declared features, which came with {OLDEST}; listed: {}",
+            some(features)
         );
         return Some(Judgement {
             unexpected: features.to_vec(),
@@ -280,7 +280,9 @@ fn compare(gates: &Gates<'_>, features: &[String]) -> Comparison {
     let settings = KubeletSettings {
         release: gates.release,
         gates: &value,
-        cpu_manager_policy: None,
+        cpu_manager_policy: gates
+            .seen
+            .and_then(|seen| seen.cpu_manager_policy.as_deref()),
         runtime: Runtime::default(),
     };
     let mut compared = Comparison::default();
@@ -335,16 +337,20 @@ fn by_comparison(
             .iter()
             .map(|(feature, why)| format!("{}: {why}", feature.name));
         let mut evidence: Vec<String> = of_features.collect();
-        if !compared.has_own && compared.open.is_empty() {
-            evidence.push(
-                "nothing is left to declare, and a kubelet never writes an empty list".to_owned(),
-            );
-        }
+        let is_empty = !compared.has_own && compared.open.is_empty();
+        evidence.extend(is_empty.then(|| {
+            "nothing is left to declare, and a kubelet never writes an empty list".to_owned()
+        }));
+        let cause = if is_empty {
+            "nothing-to-declare"
+        } else {
+            "gate-off"
+        };
         let proven = compared
             .impossible
             .iter()
             .any(|(feature, _)| gates.off(feature) == Certainty::Proven);
-        return stale("gate-off", sure(proven), evidence);
+        return stale(cause, sure(proven), evidence);
     }
     let Some(mechanism) = mechanism else {
         if features.is_empty() {

@@ -26,7 +26,7 @@ const RIGHTS: [(&str, &str); 3] = [
 const NOTES: [&str; 3] = [
     "each kubelet writes its own Node by the Node authorizer, and the admission plugin NodeRestriction keeps it from others'; neither looks at the list",
     "the group system:masters may do anything without a rule, and other authorizers than RBAC (a webhook) are not seen",
-    "who may change ClusterRoles and bindings, or act as another user, can give himself these rights",
+    "who may change ClusterRoles and bindings, or act as other users, can give themselves these rights",
 ];
 
 /// What is read.

@@ -15,6 +15,7 @@ use crate::model::world::World;
 #[derive(Debug, Clone)]
 pub(crate) struct KubeletGates {
     pub(crate) pool: Option<String>,
+    pub(crate) cpu_manager_policy: Option<String>,
     table: Rc<Table>,
 }
 
@@ -40,6 +41,7 @@ pub(crate) fn all(world: &World, pool_label: Option<&str>) -> BTreeMap<String, K
         .map(|process| {
             let gates = KubeletGates {
                 pool: process.pool.clone(),
+                cpu_manager_policy: process.cpu_manager_policy.map(str::to_owned),
                 table: tables.of(process),
             };
             (process.name.identity.clone(), gates)

@@ -31,6 +31,8 @@ pub(super) struct Process<'w> {
     pub(super) flags: Option<&'w Settings>,
     /// What its configuration holds, flags and files together, as far as it runs.
     pub(super) configuration: Option<&'w Settings>,
+    /// Of a kubelet, as it runs.
+    pub(super) cpu_manager_policy: Option<&'w str>,
     /// What it is started with next: a Pod's command line, a file.
     pub(super) stored: Vec<(Document, &'w Settings)>,
 }
@@ -47,6 +49,7 @@ impl<'w> Process<'w> {
             runs: None,
             flags: None,
             configuration: None,
+            cpu_manager_policy: None,
             stored: Vec::new(),
         }
     }
@@ -74,6 +77,7 @@ impl<'w> Process<'w> {
             Told::Version(version) => self.is_of(version, document.is_running()),
             Told::Started(at) => self.started = self.started.max(Some(*at)),
             Told::Pool(pool) => self.pool = Some(pool.clone()),
+            Told::CpuManagerPolicy(policy) => self.cpu_manager_policy = Some(policy),
         }
     }
 

@@ -417,6 +417,7 @@ const STATEMENTS: Keep = Fields(&[(
                 ("runs", Keys(&Word)),
                 ("set", Keys(&Word)),
                 ("refused", Each(&Text)),
+                ("cpuManagerPolicy", Word),
                 ("version", Word),
                 ("emulationVersion", Word),
                 ("minCompatibilityVersion", Word),

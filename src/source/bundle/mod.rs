@@ -30,7 +30,7 @@ pub(super) const MANIFEST: &str = "manifest.json";
 
 /// What is said of all that is not in a bundle.
 const LEFT_OUT: &str = "of each object only the fields that docs/bundle.md names are kept: no environment, command or argument beside \
-    the feature gates of a component, image beside its version, volume beside the names of claims, annotation beside those of a placement, or status of a container";
+    the feature gates of a component, image beside its version, volume beside names, claims and an emptyDir's limit, annotation beside those of a placement, or status of a container";
 
 /// What a bundle holds, and for what question it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]

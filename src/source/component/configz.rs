@@ -1,7 +1,7 @@
 //! Reads `/configz` of a kubelet or kube-proxy: the gates that were set in files, drop-ins and flags together.
 //!
 //! A scheduler's and a controller manager's configuration has no gates, and an API server has no such page (observed on 1.35.4
-//! to 1.37.2): nothing follows from theirs. Only the gates are kept.
+//! to 1.37.2): nothing follows from theirs. Only the gates and a kubelet's CPU manager policy are kept.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -29,6 +29,9 @@ struct Configz {
 struct Configuration {
     #[serde(default)]
     feature_gates: Option<BTreeMap<String, bool>>,
+    /// A kubelet's.
+    #[serde(default)]
+    cpu_manager_policy: Option<String>,
 }
 
 pub(super) fn read(
@@ -38,10 +41,16 @@ pub(super) fn read(
     let text = whole(reader)?;
     let configz: Configz = serde_json::from_str(&text).map_err(|_| foreign(&text, "configz"))?;
     if let Some(configuration) = configz.kubeletconfig.or(configz.kubeproxy) {
-        return Ok(vec![Told::Set(Settings {
+        let gates = Told::Set(Settings {
             gates: configuration.feature_gates.unwrap_or_default(),
             refused: Vec::new(),
-        })]);
+        });
+        let policy = configuration.cpu_manager_policy;
+        let policy = policy.filter(|policy| !policy.is_empty());
+        return Ok([gates]
+            .into_iter()
+            .chain(policy.map(Told::CpuManagerPolicy))
+            .collect());
     }
     if configz.componentconfig.is_some() || configz.controller_manager.is_some() {
         return Ok(Vec::new());
@@ -66,6 +75,10 @@ mod tests {
         let some = read(r#"{"kubeletconfig":{"featureGates":{"A":false},"staticPodPath":"/x"}}"#);
         assert_eq!(some.ok(), Some(set(&[("A", false)])));
         assert_eq!(read(r#"{"kubeletconfig":{}}"#).ok(), Some(set(&[])));
+        let mut due = set(&[]);
+        due.push(Told::CpuManagerPolicy("static".to_owned()));
+        let policy = read(r#"{"kubeletconfig":{"cpuManagerPolicy":"static"}}"#);
+        assert_eq!(policy.ok(), Some(due));
         assert_eq!(read(r#"{"componentconfig":{}}"#).ok(), Some(vec![]));
         assert!(read("{}").is_err());
         assert!(read("<html>").is_err_and(|error| error.to_string().contains("web page")));
