@@ -56,7 +56,7 @@ pub(crate) struct Facts<'w> {
     pub(crate) now: Timestamp,
 }
 
-impl<'w> Facts<'w> {
+impl Facts<'_> {
     /// Components that the intention is about.
     pub(crate) fn meant(&self) -> impl Iterator<Item = &Target> {
         self.targets.iter().filter(|target| target.is_meant)
