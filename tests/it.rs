@@ -27,6 +27,7 @@ mod it {
     mod readme;
     mod recorded;
     mod refusals;
+    mod requirements;
     #[path = "../live/rows.rs"]
     #[expect(dead_code, reason = "the live trials read more of it")]
     mod rows;

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::Header;
 use super::declared_features::Freshness;
-use super::gate_skew::Known;
-use super::nomination_explanation::{Evidence, Severity};
-use super::parts::{not_seen, some};
+use super::gate_skew::{Known, Severity};
+use super::nomination_explanation::Evidence;
+use super::parts::{column, heading, not_seen, some};
 use crate::block::{Block, Column, Finding, Role, Text};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,6 +27,8 @@ pub(crate) struct FeatureExplanation {
     pub(crate) api_server: Enforcer,
     /// What admission makes of the update; null where none is asked about.
     pub(crate) update: Option<UpdateReport>,
+    /// What the API server itself said to a dry run; null where it was not asked.
+    pub(crate) server: Option<ServerWord>,
     /// Other Pods of its node that require what the node does not have.
     pub(crate) at_risk: Vec<PodAtRisk>,
 }
@@ -179,6 +181,20 @@ pub(crate) struct UpdateReport {
     pub(crate) message: Option<String>,
 }
 
+/// A dry run, which stores nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct ServerWord {
+    /// `Create` or `Resize`.
+    pub(crate) asked: &'static str,
+    /// Unknown where no answer came.
+    pub(crate) accepted: Answered,
+    /// The HTTP status of a refusal.
+    pub(crate) code: Option<u16>,
+    pub(crate) message: Option<String>,
+    /// Features that the object which the server would store does not require any more: it drops fields of gates that are off.
+    pub(crate) dropped: Vec<&'static str>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct PodAtRisk {
     pub(crate) namespace: String,
@@ -209,15 +225,13 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     /// Severity for `--fail-on`.
-    pub(crate) fn severity(&self) -> Severity {
+    pub(crate) fn severity(&self) -> Option<Severity> {
         match self.kind {
             VerdictKind::Unsatisfied
             | VerdictKind::RefusedByAdmission
-            | VerdictKind::RefusedByKubelet => Severity::Error,
-            VerdictKind::SilentlyIgnored => Severity::Warning,
-            VerdictKind::Satisfied | VerdictKind::NothingRequired | VerdictKind::Unknown => {
-                Severity::None
-            }
+            | VerdictKind::RefusedByKubelet => Some(Severity::Error),
+            VerdictKind::SilentlyIgnored => Some(Severity::Warning),
+            VerdictKind::Satisfied | VerdictKind::NothingRequired | VerdictKind::Unknown => None,
         }
     }
 
@@ -230,12 +244,8 @@ impl Verdict {
     }
 }
 
-fn heading(text: &'static str) -> Block {
-    Block::Heading(Text::plain(text))
-}
-
 fn columns<const N: usize>(titles: [&'static str; N]) -> Vec<Column> {
-    titles.map(|title| Column { title, wide: false }).into()
+    titles.map(column).into()
 }
 
 fn or_none(names: &[String]) -> Text {
@@ -340,6 +350,19 @@ pub(crate) fn view(answer: &FeatureExplanation) -> Vec<Block> {
     if let Some(message) = answer.update.as_ref().and_then(|it| it.message.clone()) {
         blocks.push(heading("The API server would say"));
         blocks.push(Block::Notes(vec![message]));
+    }
+    if let Some(server) = &answer.server {
+        let said = match server.accepted {
+            Answered::Yes if server.dropped.is_empty() => "accepted".to_owned(),
+            Answered::Yes => format!("accepted, without {}", server.dropped.join(", ")),
+            Answered::No => format!("refused: {}", server.message.as_deref().unwrap_or_default()),
+            Answered::Unknown => format!(
+                "no answer: {}",
+                server.message.as_deref().unwrap_or_default()
+            ),
+        };
+        blocks.push(heading("The API server says to a dry run"));
+        blocks.push(Block::Notes(vec![said]));
     }
     if !answer.requirements.is_empty() {
         blocks.push(heading("Requires"));

@@ -20,6 +20,8 @@ pub(crate) struct Manifest {
     pub(crate) kind: &'static str,
     /// A template's Pod has the name of what makes it.
     pub(crate) pod: Pod,
+    /// The Pod as it is written: it may hold anything, and is for the API server alone.
+    pub(crate) written: Value,
     /// The file says so; else it is the caller's to say.
     pub(crate) has_namespace: bool,
 }
@@ -90,10 +92,8 @@ fn manifest(object: &Value) -> Option<Result<Manifest, String>> {
     if let Some(metadata) = made["metadata"].as_object_mut() {
         metadata.insert("name".to_owned(), name.into());
     }
-    let decoder = decode::find("v1", "Pod")?;
-    let pod = match (decoder.decode)(&made.to_string()) {
-        Ok(Content::Pod(pod)) => *pod,
-        Ok(_) => return None,
+    let pod = match pod(&made) {
+        Ok(pod) => pod,
         Err(error) => return Some(Err(format!("{kind} {name} cannot be read: {error}"))),
     };
     if pod.needs.is_none() {
@@ -102,8 +102,18 @@ fn manifest(object: &Value) -> Option<Result<Manifest, String>> {
     Some(Ok(Manifest {
         kind,
         pod,
+        written: made,
         has_namespace: metadata["namespace"].is_string(),
     }))
+}
+
+/// A Pod of a server's answer, or of a file.
+pub(crate) fn pod(object: &Value) -> Result<Pod, serde_json::Error> {
+    let decoder = decode::find("v1", "Pod").expect("Pods are read");
+    match (decoder.decode)(&object.to_string())? {
+        Content::Pod(pod) => Ok(*pod),
+        other => unreachable!("a Pod is decoded to {other:?}"),
+    }
 }
 
 #[cfg(test)]
@@ -132,6 +142,13 @@ mod tests {
         let found = kinds(&text).expect("it is read");
         let due = [("Pod", "a"), ("Deployment", "b"), ("CronJob", "c-")];
         assert_eq!(found, due.map(|(kind, name)| (kind, name.to_owned())));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(apiVersion|kind|items|spec|template|metadata|Pod|List|[-:{}\\[\\], \n&*\"]|.){0,60}") {
+            drop(kinds(&text));
+        }
     }
 
     #[test]

@@ -15,6 +15,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("block", &[]),
     ("catalogue", &["model"]),
     (
+        "check",
+        &["analysis", "answer", "catalogue", "model", "registry"],
+    ),
+    (
         "cli",
         &[
             "analysis",
@@ -22,6 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "apply",
             "block",
             "catalogue",
+            "check",
             "env",
             "error",
             "model",

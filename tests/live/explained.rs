@@ -20,6 +20,7 @@ pub(crate) const NAME: &str = "explain_tells_beforehand_what_then_happens";
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const RESTART: &str = "RestartAllContainersOnContainerExits";
+const MOUNTS: &str = "VolumeBindMountOptions";
 const POD_LEVEL: &str = "InPlacePodLevelResourcesVerticalScaling";
 const INIT: &str = "InPlacePodVerticalScalingInitContainers";
 
@@ -160,6 +161,35 @@ impl<'c> Stage<'c> {
             .map(|node| word(&node["name"]))
             .collect();
         due("who satisfies", &satisfying, &vec![NEWEST, BEFORE])?;
+        let file = self.file("pod.json", &restarting("told", &json!({})))?;
+        let tried = self.explain(&["-f", &file, "--server-dry-run"])?;
+        let word_of_server = json!({"asked": "Create", "accepted": "Yes", "code": null, "message": null, "dropped": []});
+        due("a dry run", &tried["server"], &word_of_server)?;
+        // The gate of mount options is off in this API server, which drops them.
+        let mut mounted = restarting(
+            "mounted",
+            &json!({"volumes": [{"name": "v", "emptyDir": {}}]}),
+        );
+        mounted["spec"]["containers"][0]["volumeMounts"] =
+            json!([{"name": "v", "mountPath": "/v", "bindMountOptions": ["noexec"]}]);
+        let file = self.file("pod.json", &mounted)?;
+        let tried = self.explain(&["-f", &file, "--server-dry-run"])?;
+        verdict(
+            "dropped fields",
+            &tried,
+            "SilentlyIgnored",
+            "dropped-by-the-api-server",
+        )?;
+        due(
+            "what is dropped",
+            &tried["server"]["dropped"],
+            &json!([MOUNTS]),
+        )?;
+        let stored = self.with(async |admin| Ok(admin.list(PODS, &[]).await?.len()))?;
+        due("Pods that a dry run stored", &stored, &0)?;
+        let shown = ["features", "explain", "-f", &file, "--show-access"];
+        let shown = kubectl(self.cluster, "admin", &shown)?;
+        due(&format!("exit code of {shown:?}"), &shown.code, &Some(0))?;
         let plain = json!({"metadata": {"name": "plain"}, "spec": {"containers": [container()]}});
         let plain = self.explain(&["-f", &self.file("plain.json", &whole(plain))?])?;
         verdict("a plain Pod", &plain, "NothingRequired", "nothing-required")
@@ -185,6 +215,7 @@ impl<'c> Stage<'c> {
             &vec![&json!([RESTART])],
         )?;
         due("its message", &told["scheduler"]["raw"], &said["message"])?;
+        self.two_bundles_tell_the_same("waits", &told)?;
         // Its kubelet has the mechanism off and leaves the list alone; the scheduler believes it.
         let list_of = |features: Value| json!({"status": {"declaredFeatures": features}});
         self.patch_node(OLDEST, &list_of(json!([RESTART])))?;
@@ -222,7 +253,7 @@ impl<'c> Stage<'c> {
             new["spec"]["resources"]["limits"]["cpu"] = "200m".into();
             new["spec"]["initContainers"][0]["resources"]["limits"]["cpu"] = "150m".into();
             let file = self.file("new.json", &new)?;
-            let told = self.explain(&[name, "--update", &file])?;
+            let told = self.explain(&[name, "--update", &file, "--server-dry-run"])?;
             let change = json!({"spec": {"resources": new["spec"]["resources"],
                 "initContainers": new["spec"]["initContainers"]}});
             let outcome = self.resize(name, &change)?;
@@ -234,6 +265,7 @@ impl<'c> Stage<'c> {
             if node == NEWEST {
                 verdict("an update on n1", &told, "Satisfied", "declared")?;
                 due("what the server said", &outcome, &None)?;
+                due("a dry run", &word(&told["server"]["accepted"]), &"Yes")?;
             } else {
                 verdict(
                     "an update on n3",
@@ -243,6 +275,11 @@ impl<'c> Stage<'c> {
                 )?;
                 let message = told["update"]["message"].as_str().map(str::to_owned);
                 due("what the server said", &outcome, &message)?;
+                due("a dry run", &word(&told["server"]["accepted"]), &"No")?;
+                due("code of a dry run", &told["server"]["code"], &json!(403))?;
+                if !word(&told["server"]["message"]).contains(&message.unwrap_or_default()) {
+                    return Err(format!("a dry run says {}", told["server"]).into());
+                }
             }
         }
         self.delete(&["grows", "grows-not"])
@@ -362,6 +399,36 @@ impl<'c> Stage<'c> {
             "verdict",
             &kept["verdict"]["kind"],
             &live["verdict"]["kind"],
+        )
+    }
+
+    /// A bundle of the Pod and one of the nodes together.
+    fn two_bundles_tell_the_same(&self, name: &str, live: &Value) -> Result<(), Box<dyn Error>> {
+        let path = |name: &str| self.folder.path().join(name).display().to_string();
+        let (of_pod, of_nodes) = (path("pod.tar.zst"), path("nodes.tar.zst"));
+        let reach: Vec<&str> = self.reach.iter().map(String::as_str).collect();
+        let of_features = ["features", "collect", "-o", &of_nodes];
+        let of_nominate = ["nominate", "collect", name, "-n", "default", "-o", &of_pod];
+        for collect in [&[&of_features[..], &reach].concat()[..], &of_nominate] {
+            let run = kubectl(self.cluster, "admin", collect)?;
+            due(&format!("{collect:?}: {run:?}"), &run.code, &Some(0))?;
+        }
+        let arguments = ["features", "explain", name, "-n", "default", "-o", "json"];
+        let from = ["--from", &of_pod, "--from", &of_nodes];
+        let run = kubectl(self.cluster, "admin", &[&arguments[..], &from].concat())?;
+        let kept: Value = serde_json::from_str(&run.stdout).map_err(|_| format!("{run:?}"))?;
+        for key in ["requirements", "scheduler", "apiServer"] {
+            due(key, &kept[key], &live[key])?;
+        }
+        due(
+            "verdict",
+            &kept["verdict"]["kind"],
+            &live["verdict"]["kind"],
+        )?;
+        due(
+            "cause",
+            &kept["verdict"]["cause"],
+            &live["verdict"]["cause"],
         )
     }
 

@@ -24,7 +24,8 @@ use crate::answer::declared_features::{
     Counts, DeclaredFeatures, FeatureRow, Freshness, Group, NodeRow, Pool, Spread,
 };
 use crate::answer::{API_VERSION, Header};
-use crate::model::node::Node;
+use crate::model::coverage::State;
+use crate::model::node::{ListOwner, Node};
 use crate::model::version::Minor;
 use crate::model::want::Want;
 use crate::model::world::World;
@@ -66,30 +67,28 @@ impl Judged<'_> {
 /// All nodes that the request is about, by name.
 pub(crate) fn judge<'w>(world: &'w World, request: &Request, now: Timestamp) -> Vec<Judged<'w>> {
     let gates = kubelet::all(world, request.observation.pool_label.as_deref());
-    judge_by(world, &gates, request, now)
+    judge_by(world, &gates, request, now).collect()
 }
 
-/// The same by what is known of gates.
+/// The same by what is known of gates, one after the other.
 fn judge_by<'w>(
     world: &'w World,
     gates: &BTreeMap<String, KubeletGates>,
     request: &Request,
     now: Timestamp,
-) -> Vec<Judged<'w>> {
+) -> impl Iterator<Item = Judged<'w>> {
     let about = &request.observation;
     world
         .nodes()
         .map(|node| &node.value)
-        .filter_map(|node| {
+        .filter_map(move |node| {
+            let pool = super::gates::pool::of(&node.labels, about.pool_label.as_deref());
             let gates = gates.get(&node.name);
-            let pool = gates
-                .and_then(|gates| gates.pool.clone())
-                .or_else(|| super::gates::pool::of(&node.labels, about.pool_label.as_deref()));
+            let pool = gates.and_then(|gates| gates.pool.clone()).or(pool);
             about
                 .is_about_node(&node.name, pool.as_deref())
                 .then(|| judge_one(world, node, pool, gates, request, now))
         })
-        .collect()
 }
 
 fn judge_one<'w>(
@@ -116,7 +115,7 @@ pub(crate) fn declared(
     now: Timestamp,
     generated_at: Timestamp,
 ) -> DeclaredFeatures {
-    let judged = judge(world, request, now);
+    let mut judged = judge(world, request, now);
     let names: BTreeSet<&str> = judged
         .iter()
         .flat_map(|it| it.features().iter().map(String::as_str))
@@ -131,17 +130,24 @@ pub(crate) fn declared(
     };
     let is_listed = world
         .state_of(&Want::Nodes)
-        .is_none_or(|state| state == crate::model::coverage::State::Complete);
+        .is_none_or(|state| state == State::Complete);
     let is_unknown = |it: &Judged<'_>| it.judgement.freshness == Freshness::Unknown;
+    let groups = groups(&judged);
+    let pools = pools(&judged, &names);
+    let features = names.iter().map(|name| feature(&judged, name)).collect();
+    let findings = advice::findings(&judged);
+    let labels = pretence::all(judged.iter().map(|it| it.node));
+    let is_incomplete = !is_listed || judged.is_empty() || judged.iter().any(is_unknown);
+    judged.retain(|it| is_shown(&it));
     DeclaredFeatures {
-        is_incomplete: !is_listed || judged.is_empty() || judged.iter().any(is_unknown),
+        is_incomplete,
         is_list: request.stale || request.missing.is_some(),
-        nodes: judged.iter().filter(is_shown).map(row).collect(),
-        groups: groups(&judged),
-        pools: pools(&judged, &names),
-        features: names.iter().map(|name| feature(&judged, name)).collect(),
-        findings: advice::findings(&judged),
-        labels: pretence::all(judged.iter().map(|it| it.node)),
+        nodes: judged.into_iter().map(row).collect(),
+        groups,
+        pools,
+        features,
+        findings,
+        labels,
         header: Header {
             api_version: API_VERSION,
             kind: "DeclaredFeatures",
@@ -153,27 +159,33 @@ pub(crate) fn declared(
     }
 }
 
-fn row(judged: &Judged<'_>) -> NodeRow {
-    let (node, judgement) = (judged.node, &judged.judgement);
-    let managers = |owners: &Vec<crate::model::node::ListOwner>| {
-        owners.iter().map(|owner| owner.manager.clone()).collect()
+fn row(judged: Judged<'_>) -> NodeRow {
+    let Judged {
+        node,
+        pool,
+        judgement,
+        life,
+    } = judged;
+    let managers = |owners: &Vec<ListOwner>| {
+        let managers = owners.iter().map(|owner| owner.manager.clone());
+        managers.collect()
     };
     NodeRow {
         name: node.name.clone(),
-        pool: judged.pool.clone(),
+        pool,
         version: node.kubelet_version.clone(),
         container_runtime: node.container_runtime.clone(),
-        features: judged.features().to_vec(),
+        features: node.declared.features.clone().unwrap_or_default(),
         digest: digest(node),
         freshness: judgement.freshness,
         cause: judgement.cause,
         certainty: judgement.certainty,
-        evidence: judgement.evidence.clone(),
+        evidence: judgement.evidence,
         completeness: judgement.completeness,
-        missing: judgement.missing.clone(),
-        unexpected: judgement.unexpected.clone(),
+        missing: judgement.missing,
+        unexpected: judgement.unexpected,
         written_by: node.declared.owners.as_ref().map(managers),
-        last_seen: judged.life.seen,
+        last_seen: life.seen,
         unschedulable: node.unschedulable,
     }
 }

@@ -25,7 +25,6 @@ pub(crate) fn wants(world: &World, request: &Request, now: Timestamp) -> BTreeSe
     }
     // By what Nodes and Leases tell alone: what was read since must not take a want back.
     let undecided: BTreeSet<String> = judge_by(world, &BTreeMap::new(), request, now)
-        .into_iter()
         .filter(|it| it.judgement.cause == GATES_NOT_OBSERVED)
         .map(|it| it.node.name.clone())
         .collect();

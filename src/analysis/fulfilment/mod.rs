@@ -7,12 +7,14 @@
 mod enforcement;
 mod node;
 mod scheduling;
+pub(crate) mod trial;
 mod update;
 mod wants;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::declared::{self, Judged};
 use super::gates::kubelet::{self, KubeletGates};
@@ -43,7 +45,7 @@ pub(crate) struct Request {
     /// Manifests to be judged instead.
     pub(crate) manifests: Vec<Manifest>,
     /// What the one Pod is to become.
-    pub(crate) update: Option<Box<Pod>>,
+    pub(crate) update: Option<Box<Manifest>>,
     /// How kubelets and the control plane are reached.
     pub(crate) observation: skew::Request,
 }
@@ -53,6 +55,8 @@ pub(crate) struct Manifest {
     pub(crate) kind: &'static str,
     pub(crate) source: String,
     pub(crate) pod: Pod,
+    /// As it is written, for the API server alone: it may hold anything.
+    pub(crate) written: Value,
 }
 
 /// A Pod that is explained.
@@ -97,7 +101,10 @@ fn required_by(
 ) -> impl Iterator<Item = (For, Required)> {
     let needs = subject.pod.needs.as_deref();
     let scheduling = needs.map_or_else(Vec::new, for_scheduling);
-    let update = request.update.as_ref().and_then(|new| new.needs.as_deref());
+    let update = request
+        .update
+        .as_ref()
+        .and_then(|new| new.pod.needs.as_deref());
     let update = needs.zip(update).map_or_else(Vec::new, |(old, new)| {
         for_update(old, new, &enforcement::api_server(world).possible())
     });
@@ -245,7 +252,10 @@ pub(crate) fn explain(
                 required: required_by(world, &subject, request).collect(),
                 scheduler: enforcement::scheduler(world, &subject.pod.scheduler_name, named),
                 api_server: enforcement::api_server(world),
-                new: request.update.as_ref().and_then(|new| new.needs.as_deref()),
+                new: request
+                    .update
+                    .as_ref()
+                    .and_then(|new| new.pod.needs.as_deref()),
                 world,
                 subject,
                 nodes: &nodes,
@@ -326,6 +336,7 @@ fn answer(
         scheduler: scheduler(case),
         api_server: case.api_server.report(),
         update: judged.update,
+        server: None,
         at_risk: judged.at_risk,
     }
 }

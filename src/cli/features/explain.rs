@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use super::fail_on::FailOn;
 use super::observation::ObservationArgs;
 use crate::analysis::access;
-use crate::analysis::fulfilment::{self, Manifest, Request};
+use crate::analysis::fulfilment::{self, Manifest, Request, trial};
 use crate::analysis::select::{self, Selection};
-use crate::answer::feature_explanation::{Verdict, VerdictKind};
-use crate::answer::nomination_explanation::Severity;
+use crate::answer::feature_explanation::{FeatureExplanation, Verdict, VerdictKind};
 use crate::answer::{access_report, feature_explanation, feature_explanation_list};
+use crate::apply::{Applier, Mode};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs, offline_error};
 use crate::cli::keeping::{code_of_review, review};
 use crate::cli::runtime::Runtime;
@@ -63,6 +63,9 @@ pub(super) struct ExplainArgs {
     /// Exit with 3 if what is required is not there or refused, or with 4 if it is silently ignored
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "never")]
     fail_on: FailOn,
+    /// Ask the API server, too: create the Pods of -f, or resize by --update, as a dry run that stores nothing
+    #[arg(long, conflicts_with_all = ["from", "show_access"])]
+    server_dry_run: bool,
     /// Only list what would be read, why, and whether you may; asks the server, reads nothing
     #[arg(long, conflicts_with_all = ["from", "now"])]
     show_access: bool,
@@ -79,6 +82,10 @@ pub(super) struct ExplainArgs {
 pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
     // Parse.
     args.output.start_logging();
+    if args.server_dry_run && args.filename.is_empty() && args.update.is_none() {
+        let sentence = "--server-dry-run tries what is not there yet: name a manifest with -f, or a change with --update";
+        return Err(Error::new(Kind::Usage, sentence));
+    }
     let runtime = Runtime::start()?;
     let (mut origins, request) = open(args, &runtime, env)?;
     if let (true, [Origin::Live(live)]) = (args.show_access, origins.as_slice()) {
@@ -114,9 +121,12 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
         let sentence = format!("--update changes one Pod, and {} are meant", items.len());
         return Err(Error::new(Kind::Usage, sentence));
     }
+    if let (true, [Origin::Live(live)]) = (args.server_dry_run, origins.as_slice()) {
+        runtime.block_on(try_on(live, &request, &mut items))?;
+    }
     let codes: Vec<u8> = items
         .iter()
-        .map(|item| exit_code(&item.verdict, args.fail_on))
+        .map(|item| code(&item.verdict, args.fail_on))
         .collect();
 
     // Show.
@@ -134,6 +144,23 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
         }
     }
     Ok(exit::first(codes.into_iter().chain([tell(&errors, env)])))
+}
+
+/// Asks the API server itself, by dry runs.
+async fn try_on(live: &Live, request: &Request, items: &mut [FeatureExplanation]) {
+    let mut applier = Applier::new(live, Mode::DryRun);
+    for (index, item) in items.iter_mut().enumerate() {
+        let Some(change) = trial::plan(request, index, item) else {
+            continue;
+        };
+        match applier.apply(&change).await {
+            Ok(stored) => {
+                let stored = manifest::pod(&stored).ok();
+                trial::accepted(item, stored.as_ref().and_then(|pod| pod.needs.as_deref()));
+            }
+            Err(refusal) => trial::refused(item, refusal.code, refusal.detail),
+        }
+    }
 }
 
 /// Where facts come from, and what is asked of them.
@@ -190,6 +217,7 @@ fn request(
                 kind: manifest.kind,
                 source: source.clone(),
                 pod,
+                written: manifest.written,
             });
         }
     }
@@ -198,7 +226,12 @@ fn request(
         Some(path) => {
             let mut found = read(path, env)?;
             match (found.pop(), found.is_empty()) {
-                (Some(manifest), true) if manifest.kind == "Pod" => Some(Box::new(manifest.pod)),
+                (Some(manifest), true) if manifest.kind == "Pod" => Some(Box::new(Manifest {
+                    kind: manifest.kind,
+                    source: path.display().to_string(),
+                    pod: manifest.pod,
+                    written: manifest.written,
+                })),
                 _ => {
                     let sentence = format!(
                         "{} must hold one Pod and nothing that makes Pods",
@@ -251,11 +284,6 @@ fn place(
     Ok(())
 }
 
-fn exit_code(verdict: &Verdict, fail_on: FailOn) -> u8 {
-    match (verdict.severity(), fail_on) {
-        (Severity::Error, FailOn::Error | FailOn::Warning) => exit::FINDING,
-        _ if verdict.kind == VerdictKind::Unknown => exit::INCOMPLETE,
-        (Severity::Warning, FailOn::Warning) => exit::WARNING,
-        _ => exit::DONE,
-    }
+fn code(verdict: &Verdict, fail_on: FailOn) -> u8 {
+    fail_on.code(verdict.severity(), verdict.kind == VerdictKind::Unknown)
 }

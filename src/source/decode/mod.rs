@@ -127,6 +127,13 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::
     Ok(text.and_then(|text| text.parse().ok()))
 }
 
+/// An object that may be written as null.
+fn object<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
 /// A list that may be written as null.
 fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,

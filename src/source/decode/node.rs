@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::{Amount, amounts, list, time};
+use super::{Amount, amounts, list, object, time};
 use crate::model::fact::Content;
 use crate::model::node::{Declared, ListOwner, Node, Ready, Taint};
 
@@ -15,9 +15,9 @@ use crate::model::node::{Declared, ListOwner, Node, Ready, Taint};
 struct NodeObject<'a> {
     #[serde(borrow)]
     metadata: NodeMetadata<'a>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     spec: Spec,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     status: Status,
 }
 

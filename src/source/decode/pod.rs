@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Amount, amounts, list, number, time};
+use super::{Amount, amounts, list, number, object, time};
 use crate::model::component::{ComponentKind, ComponentVersion, Told};
 use crate::model::fact::Content;
 use crate::model::needs::{ContainerNeeds, PodNeeds, Requirements, SizedVolume};
@@ -24,9 +24,9 @@ use crate::source::component::version_of_image;
 struct PodObject<'a> {
     #[serde(borrow)]
     metadata: PodMetadata<'a>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     spec: Spec,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     status: Status,
 }
 
