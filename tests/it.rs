@@ -11,6 +11,7 @@ mod it {
     mod coverage;
     mod credentials;
     mod errors;
+    mod forwarded;
     mod growing;
     mod incarnations;
     #[path = "../live/lacking.rs"]
