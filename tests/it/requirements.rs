@@ -78,6 +78,11 @@ fn what_cannot_be_explained_is_told_in_a_sentence() {
             2,
             "--update changes one Pod, and 2 are meant",
         ),
+        (
+            vec!["-f", &placed, "--update", &one],
+            2,
+            "--update is of the Pod \"a\", and \"p\" is asked about",
+        ),
         (vec!["-f", &one, "--update", &two], 1, "must hold one Pod"),
         (vec!["pod/a", "-f", &one], 2, "cannot be used with"),
         (vec!["svc/a"], 2, "it is about Pods"),
