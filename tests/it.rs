@@ -10,6 +10,7 @@ mod it {
     mod corpora;
     mod coverage;
     mod credentials;
+    mod declared;
     mod errors;
     mod forwarded;
     mod growing;

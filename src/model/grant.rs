@@ -13,7 +13,7 @@ pub(crate) enum Grant {
     Binding(ClusterRoleBinding),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ClusterRole {
     pub(crate) name: String,
     pub(crate) labels: BTreeMap<String, String>,
@@ -22,7 +22,7 @@ pub(crate) struct ClusterRole {
     pub(crate) aggregates: Vec<LabelSelector>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rule {
     pub(crate) verbs: Vec<String>,
     pub(crate) groups: Vec<String>,
@@ -50,7 +50,7 @@ impl Rule {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ClusterRoleBinding {
     pub(crate) name: String,
     pub(crate) role: String,

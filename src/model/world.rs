@@ -145,16 +145,16 @@ impl World {
                 }
             }
             Content::Replicas(replicas) => self.replicas.extend(replicas),
-            // Of two of a name the one with more in it stays, so that order does not matter.
+            // Of two of a name the greater one stays, so that their order does not matter.
             Content::Grant(Grant::Role(role)) => {
                 let known = self.cluster_roles.get(&role.name);
-                if known.is_none_or(|known| format!("{role:?}") > format!("{known:?}")) {
+                if known.is_none_or(|known| role > *known) {
                     self.cluster_roles.insert(role.name.clone(), role);
                 }
             }
             Content::Grant(Grant::Binding(binding)) => {
                 let known = self.cluster_role_bindings.get(&binding.name);
-                if known.is_none_or(|known| format!("{binding:?}") > format!("{known:?}")) {
+                if known.is_none_or(|known| binding > *known) {
                     let name = binding.name.clone();
                     self.cluster_role_bindings.insert(name, binding);
                 }
