@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use super::fail_on::FailOn;
 use super::observation::{ObservationArgs, Observed, observe, take};
 use crate::analysis::gates::intention::{Earlier, Intention, targets};
-use crate::answer::check_report::{self, CheckReport};
+use crate::answer::check_report::CheckReport;
 use crate::answer::{API_VERSION, Header};
 use crate::catalogue::Catalogue;
 use crate::check::{Facts, RULES, describe, preflight};
-use crate::cli::arguments::{ConnectionArgs, InputArgs, LookArgs, OutputArgs};
+use crate::cli::arguments::{ConnectionArgs, InputArgs, LookArgs};
+use crate::cli::reporting::{ReportingArgs, rules};
 use crate::cli::runtime::Runtime;
 use crate::env::Env;
 use crate::error::{Error, Kind, exit};
@@ -64,7 +65,7 @@ pub(super) struct PreflightArgs {
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    output: ReportingArgs,
 }
 
 /// What is told of the checks themselves.
@@ -244,6 +245,6 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
     answer.smallest_change = preflight::smallest_change(&facts);
 
     // Show.
-    args.output.show(&answer, check_report::view, env)?;
+    args.output.show(&answer, rules(), env)?;
     Ok(observed.code(args.fail_on.code_of(&answer)))
 }
