@@ -32,10 +32,6 @@ fn words(broken: &Broken<'_>) -> Option<Words> {
     let verb = if disabled.len() == 1 { "is" } else { "are" };
     Some(Words {
         message: format!("{gate} is on, and {needed} {verb} off"),
-        prints: format!(
-            "{gate} is enabled, but depends on features that are disabled: [{}]",
-            disabled.join(" ")
-        ),
         advice: vec![format!("turn {gate} off, too, or {needed} on")],
     })
 }
