@@ -68,22 +68,35 @@ impl<'l> Applier<'l> {
         done
     }
 
-    /// Removes everything that was made, the last thing first. What could not be removed is told, and why.
-    pub(crate) async fn undo(&mut self) -> Vec<(Change, String)> {
+    /// Removes everything that was made, the last thing first. What could not be removed is told, and why; where the server gave
+    /// no answer it is tried again the next time.
+    pub(crate) async fn undo(&mut self) -> Vec<(Change, Unwritten)> {
         let mut left = Vec::new();
-        while let Some(made) = self.made.last() {
-            let mut removal = made.removal.clone();
-            if let (Some(uid), Some(body)) = (&made.uid, &mut removal.body) {
+        let mut unanswered = 0;
+        while let Some(made) = self.made.len().checked_sub(unanswered + 1) {
+            let Some(next) = self.made.get(made) else {
+                break;
+            };
+            let mut removal = next.removal.clone();
+            if let (Some(uid), Some(body)) = (&next.uid, &mut removal.body) {
                 body["preconditions"] = json!({"uid": uid});
             }
-            if let Err(error) = self.send(&removal).await {
+            match self.send(&removal).await {
                 // It is gone, or another object has its name.
-                if !matches!(error.code, Some(NOT_FOUND | CONFLICT)) {
-                    left.push((removal, error.detail));
+                Ok(_)
+                | Err(Unwritten {
+                    code: Some(NOT_FOUND | CONFLICT),
+                    ..
+                }) => {}
+                Err(error) if error.code.is_none() => {
+                    unanswered += 1;
+                    left.push((removal, error));
+                    continue;
                 }
+                Err(error) => left.push((removal, error)),
             }
             // Only now: a signal in between must not forget it.
-            self.made.pop();
+            self.made.remove(made);
         }
         left
     }

@@ -22,6 +22,7 @@ pub(crate) struct Env {
     pub(crate) stderr: Box<dyn Write>,
     pub(crate) stdin_is_terminal: bool,
     pub(crate) stdout_is_terminal: bool,
+    pub(crate) stderr_is_terminal: bool,
     /// Columns of the terminal.
     pub(crate) width: usize,
     pub(crate) now: fn() -> Timestamp,
@@ -51,6 +52,7 @@ impl Env {
             stderr: Box::new(std::io::stderr()),
             stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
             width,
             now: Timestamp::now,
             args: std::env::args_os().collect(),

@@ -23,6 +23,7 @@ mod it {
     mod logged;
     mod many;
     mod plugin;
+    mod probe;
     mod readme;
     mod recorded;
     mod refusals;

@@ -1,4 +1,4 @@
-//! `kubectl features skew` and `declared` on thousands of nodes behind a real API server, against a plain client that fetches the same
+//! `kubectl features skew`, `declared` and `explain` on thousands of nodes behind a real API server, against a plain client that fetches the same
 //! documents, and `kubectl get nodes -o json`.
 //!
 //! Writes its section of docs/benchmarks.md. `KUBE_PLACEMENT_NODES` says how many nodes there are. The ratios are the result;
@@ -45,6 +45,18 @@ const ROUNDS: u32 = 5_000;
 /// Of what was written some time ago nobody is silent by this time: the kubelets that are measured are none.
 const DECLARED: [&str; 5] = ["declared", "-o", "json", "--now", "2000-01-01T00:00:00Z"];
 
+/// A Pod that requires a feature, held against all nodes.
+const EXPLAIN: [&str; 5] = [
+    "explain",
+    "-f",
+    concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/cases/features-explain/nodes-not-observed/in/pod.yaml"
+    ),
+    "-o",
+    "json",
+];
+
 const NODES: [&str; 4] = ["get", "nodes", "-o", "json"];
 
 const SKEW: [&str; 5] = ["skew", "--component", "kubelet", "-o", "json"];
@@ -58,6 +70,7 @@ pub(crate) struct Measured {
     pub(crate) raw: Cost,
     pub(crate) lookup: Cost,
     pub(crate) declared: Cost,
+    pub(crate) explain: Cost,
     /// `kubectl get nodes -o json`.
     pub(crate) kubectl: Cost,
     /// Of one text, in bytes.
@@ -201,6 +214,7 @@ fn bench(quick: bool) -> Result<()> {
     exact.received = received;
     let lookup = cost(&stage.kubeconfig, &["lookup", "InPlacePodVerticalScaling"])?;
     let declared = cost(&stage.kubeconfig, &DECLARED)?;
+    let explain = cost(&stage.kubeconfig, &EXPLAIN)?;
     let kubectl = cost_of(&stage.kubeconfig, &cluster.kubectl(), &NODES)?;
 
     let mut decoding = Duration::MAX;
@@ -218,6 +232,7 @@ fn bench(quick: bool) -> Result<()> {
         raw,
         lookup,
         declared,
+        explain,
         kubectl,
         metrics: stage.metrics.len(),
         decoding,

@@ -18,7 +18,8 @@ type Rules<'r> = BTreeMap<(&'r str, &'r str, Option<&'r str>), BTreeSet<&'static
 
 /// A role of the cluster, one for each namespace that is read in, and their bindings where somebody is named.
 pub(crate) fn roles(command: &str, wants: &[Want], subject: Option<&Subject>) -> Vec<Value> {
-    let rights: BTreeSet<Right> = wants.iter().flat_map(Want::rights).collect();
+    let all = |want: &Want| [want.rights_on_the_way(), want.rights()].concat();
+    let rights: BTreeSet<Right> = wants.iter().flat_map(all).collect();
     let mut places: BTreeMap<Option<&str>, Rules<'_>> = BTreeMap::new();
     for right in &rights {
         let key = (right.group, right.resource, right.name.as_deref());

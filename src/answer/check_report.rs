@@ -176,11 +176,6 @@ fn drawn(check: &Check) -> impl Iterator<Item = Drawn> {
     })
 }
 
-/// A pass has nothing to find, though its numbers are told as data.
-fn is_found(check: &&Check) -> bool {
-    check.status != Status::Pass
-}
-
 /// The result, each check in a row, then what was found.
 pub(crate) fn view(answer: &CheckReport) -> Vec<Block> {
     let mut blocks = vec![Block::KeyValues(vec![
@@ -199,10 +194,11 @@ pub(crate) fn view(answer: &CheckReport) -> Vec<Block> {
         columns: ["CHECK", "STATUS", "WHAT"].map(column).into(),
         rows: rows.collect(),
     });
+    // A pass has nothing to find, though its numbers are told as data.
     let findings: Vec<Drawn> = answer
         .checks
         .iter()
-        .filter(is_found)
+        .filter(|check| check.status != Status::Pass)
         .flat_map(drawn)
         .collect();
     if !findings.is_empty() {

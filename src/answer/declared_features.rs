@@ -137,14 +137,13 @@ pub(crate) struct Pool {
     /// The worst of its nodes: a pool is as sure as its least sure node.
     pub(crate) freshness: Freshness,
     /// One for each of the answer's `features`, in their order.
-    pub(crate) features: Vec<Share>,
+    pub(crate) features: Vec<Spread>,
 }
 
 /// How many nodes have a feature.
-#[expect(clippy::struct_field_names, reason = "the contract's word")]
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Share {
+pub(crate) struct Spread {
     pub(crate) name: String,
     /// Nodes whose list has it.
     pub(crate) nodes: usize,
@@ -157,13 +156,13 @@ pub(crate) struct Share {
 }
 
 // Shares are made by one division of two counts: the same counts give the same bits.
-impl Eq for Share {}
+impl Eq for Spread {}
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FeatureRow {
     #[serde(flatten)]
-    pub(crate) share: Share,
+    pub(crate) share: Spread,
     /// Minors whose kubelets can declare it; empty for one that no known minor has.
     pub(crate) versions: Vec<String>,
 }

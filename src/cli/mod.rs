@@ -6,6 +6,7 @@ mod arguments;
 pub(crate) mod features;
 mod keeping;
 pub(crate) mod nominate;
+mod progress;
 mod runtime;
 mod selection;
 mod version;

@@ -1,7 +1,7 @@
 //! One request that changes a cluster, as a value: an analysis plans it, and only `apply` sends it.
 //!
-//! As with reads, the right that it needs says where it goes. It must never be a change of a Pod's spec, but for a trial that
-//! stores nothing, or a binding.
+//! As with reads, the right that it needs says where it goes. It must never be a binding, or a change of the spec of a Pod that somebody
+//! else made, but for a trial that stores nothing.
 
 use serde_json::{Value, json};
 

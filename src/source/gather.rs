@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures_util::stream::StreamExt;
+
 use super::{Origin, Reply};
 use crate::model::coverage::{Coverage, State};
 use crate::model::want::Want;
@@ -23,48 +25,94 @@ pub(crate) fn pour(world: &mut World, origins: &mut [Origin]) {
     world.settle();
 }
 
+/// How far a read has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Progress {
+    pub(crate) answered: usize,
+    /// Of so many; more may be wanted after them.
+    pub(crate) asked: usize,
+}
+
 /// Reads into `world` until `wants` asks for nothing that was not asked before.
 pub(crate) async fn gather(
     world: &mut World,
     origins: &[Origin],
     wants: impl Fn(&World) -> BTreeSet<Want>,
 ) {
+    gather_telling(world, origins, wants, |_| ()).await;
+}
+
+/// The same, and tells of each answer. What was answered stays in the World, also where the rest is given up.
+pub(crate) async fn gather_telling(
+    world: &mut World,
+    origins: &[Origin],
+    wants: impl Fn(&World) -> BTreeSet<Want>,
+    mut tell: impl FnMut(Progress),
+) {
     for origin in origins {
         world.add_source(origin.source());
     }
+    let mut progress = Progress {
+        answered: 0,
+        asked: 0,
+    };
     for _ in 0..ROUNDS {
         let new = unanswered(world, &wants);
         if new.is_empty() {
             return;
         }
-        let mut replies: BTreeMap<Want, Vec<(String, Reply)>> = BTreeMap::new();
+        progress.asked += new.len() * origins.len();
+        let mut round = Round {
+            world,
+            replies: BTreeMap::new(),
+        };
         for origin in origins {
             let name = origin.source().name;
-            for reply in origin.ask(&new).await {
-                replies
-                    .entry(reply.want.clone())
-                    .or_default()
-                    .push((name.clone(), reply));
+            let mut answers = Box::pin(origin.ask(&new));
+            while let Some(reply) = answers.next().await {
+                let replies = round.replies.entry(reply.want.clone()).or_default();
+                replies.push((name.clone(), reply));
+                progress.answered += 1;
+                tell(progress);
             }
         }
-        for (want, replies) in replies {
-            take(world, &want, replies);
+    }
+    // A bound was hit.
+    let why = format!("not read: {ROUNDS} rounds of reads were not enough");
+    leave(world, origins, wants, &why);
+}
+
+/// The answers of a round. However it ends, they go into the World, in the order of what was asked.
+struct Round<'w> {
+    world: &'w mut World,
+    replies: BTreeMap<Want, Vec<(String, Reply)>>,
+}
+
+impl Drop for Round<'_> {
+    fn drop(&mut self) {
+        for (want, replies) in std::mem::take(&mut self.replies) {
+            take(self.world, &want, replies);
         }
     }
-    // A bound was hit: what is still wanted was not read, and must not look as if it had been.
+}
+
+/// Notes what is still wanted and will not be read: it must not look as if it had been.
+pub(crate) fn leave(
+    world: &mut World,
+    origins: &[Origin],
+    wants: impl Fn(&World) -> BTreeSet<Want>,
+    why: &str,
+) {
     for want in unanswered(world, &wants) {
         let source = origins
             .first()
             .map(|origin| origin.source().name)
             .unwrap_or_default();
-        let detail = Some(format!(
-            "not read: {ROUNDS} rounds of reads were not enough"
-        ));
         world.add_coverage(Coverage {
             source,
             subject: want.subject(),
             state: State::Partial,
-            detail,
+            detail: Some(why.to_owned()),
         });
         world.answer(want, State::Partial);
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::{self, Stream, StreamExt};
 use http::response::Parts;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
@@ -214,7 +214,7 @@ impl Live {
     }
 
     /// Sends the requests of one round together, a bounded number at a time.
-    pub(super) async fn ask(&self, wants: &[Want]) -> Vec<Reply> {
+    pub(super) fn ask<'a>(&'a self, wants: &'a [Want]) -> impl Stream<Item = Reply> + 'a {
         let is_of_component = |want: &Want| matches!(want, Want::Document { .. });
         let at_once = if wants.iter().any(is_of_component) {
             DOCUMENTS_AT_ONCE
@@ -223,9 +223,7 @@ impl Live {
         };
         stream::iter(wants)
             .map(|want| self.ask_one(want))
-            .buffered(at_once)
-            .collect()
-            .await
+            .buffer_unordered(at_once)
     }
 
     async fn ask_one(&self, want: &Want) -> Reply {
@@ -694,7 +692,7 @@ mod tests {
         let status = Right::get("", "pods/status", Some("shop"), "web/..");
         assert_eq!(
             place(&status),
-            "/api/v1/namespaces/shop/pods/web%2F%2E%2E/status"
+            "/api/v1/namespaces/shop/pods/web%2F../status"
         );
         let right = &hostile.watch_rights()[0];
         assert_eq!(

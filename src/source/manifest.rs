@@ -7,7 +7,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{decode, document};
 use crate::model::fact::Content;
@@ -73,10 +73,12 @@ fn manifest(object: &Value) -> Option<Result<Manifest, String>> {
         .find(|(of, kind, _)| *of == group && *kind == word("kind"))?;
     let mut made = object.pointer(place).cloned().unwrap_or_default();
     let metadata = &object["metadata"];
-    if !place.is_empty()
-        && let Some(template) = made.as_object_mut()
-    {
-        template.insert("metadata".to_owned(), metadata.clone());
+    if !place.is_empty() {
+        // A template that is missing makes a Pod without containers, which is told below.
+        if !made.is_object() {
+            made = json!({});
+        }
+        made["metadata"] = metadata.clone();
     }
     if !made.is_object() {
         made = serde_json::json!({"metadata": metadata});
@@ -140,6 +142,13 @@ mod tests {
         let found = kinds(&text).expect("it is read");
         let due = [("Pod", "a"), ("Deployment", "b"), ("CronJob", "c-")];
         assert_eq!(found, due.map(|(kind, name)| (kind, name.to_owned())));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(apiVersion|kind|items|spec|template|metadata|Pod|List|[-:{}\\[\\], \n&*\"]|.){0,60}") {
+            drop(kinds(&text));
+        }
     }
 
     #[test]

@@ -28,6 +28,8 @@ mod served;
 mod transport;
 pub(crate) mod watch;
 
+use futures_util::stream::{self, Stream, StreamExt};
+
 use crate::model::coverage::{Coverage, Source, State};
 use crate::model::fact::Fact;
 use crate::model::want::Want;
@@ -83,10 +85,13 @@ impl Origin {
         }
     }
 
-    async fn ask(&self, wants: &[Want]) -> Vec<Reply> {
+    /// An answer to each want, as they come.
+    fn ask<'a>(&'a self, wants: &'a [Want]) -> impl Stream<Item = Reply> + 'a {
         match self {
-            Self::Live(live) => live.ask(wants).await,
-            Self::Offline(collected) => wants.iter().map(|want| collected.ask(want)).collect(),
+            Self::Live(live) => live.ask(wants).left_stream(),
+            Self::Offline(collected) => {
+                stream::iter(wants.iter().map(|want| collected.ask(want))).right_stream()
+            }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `features explain` on input that is bad, and what it asks of a server: reads alone, and dry runs where they are asked for.
 //!
 //! The API server is a fake one that keeps what it was asked. What a real one answers is tried by the live trials.
-#![expect(clippy::disallowed_methods, reason = "a test writes files")]
 
 use std::fs;
 
@@ -78,6 +77,11 @@ fn what_cannot_be_explained_is_told_in_a_sentence() {
             vec!["-f", &two, "--update", &one],
             2,
             "--update changes one Pod, and 2 are meant",
+        ),
+        (
+            vec!["-f", &placed, "--update", &one],
+            2,
+            "--update is of the Pod \"a\", and \"p\" is asked about",
         ),
         (vec!["-f", &one, "--update", &two], 1, "must hold one Pod"),
         (vec!["pod/a", "-f", &one], 2, "cannot be used with"),

@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::Authority;
-use testkit::fake_server::{Answer, FakeServer, Reply, Routes};
+use testkit::fake_server::{Answer, FakeServer, Reply, Request, Routes};
 
 use super::connections::{kubeconfig, secure};
 use super::credentials::{exec, script};
 use super::plugin::{Run, command, root};
+use super::signals::send;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_kubectl-features");
 const DOCUMENTS: [&str; 4] = ["configz", "flagz", "metrics", "statusz"];
@@ -436,4 +437,54 @@ fn credentials_are_got_once_for_all_kubelets() {
     // Once for the API server, once to look for others behind its address, once for the kubelets, which are trusted otherwise.
     let runs = std::fs::read_to_string(runs).expect("it ran");
     assert_eq!(runs.lines().count(), 3);
+}
+
+/// One kubelet never answers, and nobody wants to wait for it: what others said is not lost.
+#[test]
+fn what_was_read_before_a_signal_is_shown() {
+    let nodes: Vec<String> = (10..80).map(|n| format!("n{n}")).collect();
+    let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
+    let server = FakeServer::start(cluster(&nodes, |node, document| match node {
+        "n20" => Answer::Hang,
+        _ => healthy(document),
+    }));
+    let folder = tempfile::tempdir().expect("a folder");
+    let kubeconfig = server.kubeconfig(folder.path());
+    let kubeconfig = kubeconfig.to_str().expect("the path is UTF-8");
+    let arguments = [
+        "skew",
+        "--component",
+        "kubelet",
+        "-o",
+        "json",
+        "--kubeconfig",
+        kubeconfig,
+    ];
+    let child = command(
+        BINARY,
+        &[&arguments[..], &["--request-timeout", "0"]].concat(),
+    )
+    .stdin(Stdio::null())
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .expect("the binary was built by this test run");
+    // At most 50 are asked at once: when the last one is, some were answered.
+    let last = place("n79", "configz");
+    let is_last = |requests: &[Request]| requests.iter().any(|request| request.target == last);
+    assert!(server.wait_until(is_last), "it asks");
+    send("-INT", &child);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("it is an answer");
+    let known = known(&answer);
+    let of = |word: &str| known.values().filter(|it| **it == word).count();
+    assert_eq!(known.get("n20"), Some(&"Unknown"));
+    assert!(of("Derived") > 3, "{known:?}");
+    assert_eq!(of("Derived") + of("Unknown"), nodes.len());
+    let is_given_up = |line: &&Value| word(&line["detail"]) == "not read: interrupted";
+    let lines = list(&answer["coverage"]).iter();
+    let given_up = lines.filter(is_given_up).count();
+    assert_eq!(given_up, of("Unknown"));
 }

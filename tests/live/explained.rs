@@ -187,6 +187,9 @@ impl<'c> Stage<'c> {
         )?;
         let stored = self.with(async |admin| Ok(admin.list(PODS, &[]).await?.len()))?;
         due("Pods that a dry run stored", &stored, &0)?;
+        let shown = ["features", "explain", "-f", &file, "--show-access"];
+        let shown = kubectl(self.cluster, "admin", &shown)?;
+        due(&format!("exit code of {shown:?}"), &shown.code, &Some(0))?;
         let plain = json!({"metadata": {"name": "plain"}, "spec": {"containers": [container()]}});
         let plain = self.explain(&["-f", &self.file("plain.json", &whole(plain))?])?;
         verdict("a plain Pod", &plain, "NothingRequired", "nothing-required")
@@ -212,6 +215,7 @@ impl<'c> Stage<'c> {
             &vec![&json!([RESTART])],
         )?;
         due("its message", &told["scheduler"]["raw"], &said["message"])?;
+        self.two_bundles_tell_the_same("waits", &told)?;
         // Its kubelet has the mechanism off and leaves the list alone; the scheduler believes it.
         let list_of = |features: Value| json!({"status": {"declaredFeatures": features}});
         self.patch_node(OLDEST, &list_of(json!([RESTART])))?;
@@ -395,6 +399,36 @@ impl<'c> Stage<'c> {
             "verdict",
             &kept["verdict"]["kind"],
             &live["verdict"]["kind"],
+        )
+    }
+
+    /// A bundle of the Pod and one of the nodes together.
+    fn two_bundles_tell_the_same(&self, name: &str, live: &Value) -> Result<(), Box<dyn Error>> {
+        let path = |name: &str| self.folder.path().join(name).display().to_string();
+        let (of_pod, of_nodes) = (path("pod.tar.zst"), path("nodes.tar.zst"));
+        let reach: Vec<&str> = self.reach.iter().map(String::as_str).collect();
+        let of_features = ["features", "collect", "-o", &of_nodes];
+        let of_nominate = ["nominate", "collect", name, "-n", "default", "-o", &of_pod];
+        for collect in [&[&of_features[..], &reach].concat()[..], &of_nominate] {
+            let run = kubectl(self.cluster, "admin", collect)?;
+            due(&format!("{collect:?}: {run:?}"), &run.code, &Some(0))?;
+        }
+        let arguments = ["features", "explain", name, "-n", "default", "-o", "json"];
+        let from = ["--from", &of_pod, "--from", &of_nodes];
+        let run = kubectl(self.cluster, "admin", &[&arguments[..], &from].concat())?;
+        let kept: Value = serde_json::from_str(&run.stdout).map_err(|_| format!("{run:?}"))?;
+        for key in ["requirements", "scheduler", "apiServer"] {
+            due(key, &kept[key], &live[key])?;
+        }
+        due(
+            "verdict",
+            &kept["verdict"]["kind"],
+            &live["verdict"]["kind"],
+        )?;
+        due(
+            "cause",
+            &kept["verdict"]["cause"],
+            &live["verdict"]["cause"],
         )
     }
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use libtest_mimic::Failed;
@@ -48,8 +49,10 @@ pub(crate) fn works(clusters: &Clusters, minors: &[String]) -> Result<(), Failed
         updates(cluster)?;
         dry_runs(cluster)?;
         refusals(cluster)?;
+        a_kubelet_that_knows_better_refuses(cluster)?;
         nothing_is_left_in_time(cluster)?;
         nothing_is_left_after_a_signal(cluster)?;
+        a_lost_connection_is_waited_for(cluster)?;
         the_next_run_removes_what_a_killed_one_left(cluster)
     })
 }
@@ -306,27 +309,69 @@ fn nothing_is_left_in_time(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
     due("statuses", &statuses(&answer), &due_statuses)
 }
 
-/// A probe that waits for a scheduler that stands still, when both of its Pods are there.
-fn waiting(cluster: &Cluster, more: &[&str]) -> Result<Child, Box<dyn Error>> {
+/// A probe of a pool that goes on, when a Pod of it is as wanted.
+fn going(
+    cluster: &Cluster,
+    pool: &str,
+    more: &[&str],
+    wanted: impl Fn(&Value) -> bool,
+) -> Result<Child, Box<dyn Error>> {
     let going = Command::new(env!("CARGO_BIN_EXE_kubectl-features"))
-        .args(["probe", "--feature", FEATURE, "--pool", "blue"])
+        .args(["probe", "--feature", FEATURE, "--pool", pool])
         .args(ALWAYS)
         .args(more)
         .env_clear()
         .env("KUBECONFIG", cluster.kubeconfig("admin"))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()?;
     block_on(async {
         let admin = cluster.client("admin").await?;
-        // It is the second one that is made.
-        let is_second = |pod: &Value| word(&pod["metadata"]["name"]).ends_with("-needs");
         admin
-            .watch_until("the probe's Pods", PODS, "", is_second)
+            .watch_until("the probe's Pods", PODS, "", wanted)
             .await?;
         Ok(())
     })?;
     Ok(going)
+}
+
+/// It is the second one that is made.
+fn is_second(pod: &Value) -> bool {
+    word(&pod["metadata"]["name"]).ends_with("-needs")
+}
+
+/// A probe that waits for a scheduler that stands still, when both of its Pods are there.
+fn waiting(cluster: &Cluster, more: &[&str]) -> Result<Child, Box<dyn Error>> {
+    going(cluster, "blue", more, is_second)
+}
+
+/// The scheduler believes a list that the kubelet, which stands still meanwhile, did not write.
+fn a_kubelet_that_knows_better_refuses(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
+    cluster.freeze("kubelet-n2")?;
+    let placed = block_on(async {
+        let admin = cluster.client("admin").await?;
+        let list = json!({"status": {"declaredFeatures": [FEATURE]}});
+        admin.merge_patch("/api/v1/nodes/n2/status", &list).await?;
+        Ok(())
+    })
+    .and_then(|()| {
+        let is_bound = |pod: &Value| is_second(pod) && pod["spec"]["nodeName"] == "n2";
+        going(cluster, "green", &[], is_bound)
+    });
+    cluster.thaw("kubelet-n2")?;
+    let output = placed?.wait_with_output()?;
+    let answer: Value = serde_json::from_slice(&output.stdout)?;
+    due("code", &output.status.code(), &Some(3))?;
+    let mut found = statuses(&answer);
+    let of = |id: &str| ("green".to_owned(), id.to_owned());
+    let found = ["control-pod", "placed", "running"].map(|id| found.remove(&of(id)));
+    let due_statuses = ["Pass", "Pass", "Fail"].map(|status| Some(status.to_owned()));
+    due(&format!("{}", answer["checks"]), &found, &due_statuses)?;
+    let is_told = answer
+        .to_string()
+        .contains("PodFeatureUnsupported: Pod was rejected: ");
+    due("the kubelet's words", &is_told, &true)?;
+    nothing_is_left(cluster)
 }
 
 fn nothing_is_left_after_a_signal(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
@@ -342,6 +387,32 @@ fn nothing_is_left_after_a_signal(cluster: &Cluster) -> Result<(), Box<dyn Error
         nothing_is_left(cluster)?;
     }
     Ok(())
+}
+
+/// The server stands still while the probe takes back what it made, until the probe has said that it hears nothing.
+fn a_lost_connection_is_waited_for(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
+    cluster.freeze("kube-scheduler")?;
+    let mut going = waiting(cluster, &["--request-timeout", "1s"])?;
+    cluster.freeze("kube-apiserver")?;
+    let kill = format!("kill -INT {}", going.id());
+    let killed = Command::new("sh").args(["-c", &kill]).status();
+    let said = going.stderr.take().ok_or("its errors go nowhere")?;
+    let mut lines = BufReader::new(said).lines();
+    let first = lines.find(|line| {
+        line.as_ref()
+            .is_ok_and(|line| line.ends_with("trying again"))
+    });
+    cluster.thaw("kube-apiserver")?;
+    cluster.thaw("kube-scheduler")?;
+    killed?;
+    due("whether the loss was told", &first.is_some(), &true)?;
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    due(
+        &format!("code: {rest:?}"),
+        &going.wait()?.code(),
+        &Some(130),
+    )?;
+    nothing_is_left(cluster)
 }
 
 fn the_next_run_removes_what_a_killed_one_left(cluster: &Cluster) -> Result<(), Box<dyn Error>> {

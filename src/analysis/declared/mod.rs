@@ -21,7 +21,7 @@ use super::gates::kubelet::{self, KubeletGates};
 use super::gates::skew;
 use super::requirement::{self, NEWEST, OLDEST};
 use crate::answer::declared_features::{
-    Counts, DeclaredFeatures, FeatureRow, Freshness, Group, NodeRow, Pool, Share,
+    Counts, DeclaredFeatures, FeatureRow, Freshness, Group, NodeRow, Pool, Spread,
 };
 use crate::answer::{API_VERSION, Header};
 use crate::model::coverage::State;
@@ -262,14 +262,14 @@ fn pools(judged: &[Judged<'_>], names: &[&str]) -> Vec<Pool> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no cluster has so many nodes")]
-fn share(nodes: &[&Judged<'_>], name: &str) -> Share {
+fn share(nodes: &[&Judged<'_>], name: &str) -> Spread {
     let lists = |it: &&&Judged<'_>| it.features().iter().any(|known| known == name);
     let with: Vec<&&Judged<'_>> = nodes.iter().filter(lists).collect();
     let is = |freshness: Freshness| {
         let of = with.iter().filter(|it| it.judgement.freshness == freshness);
         of.count()
     };
-    Share {
+    Spread {
         name: name.to_owned(),
         nodes: with.len(),
         fresh: is(Freshness::Fresh),

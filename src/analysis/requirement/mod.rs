@@ -181,6 +181,14 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_names_every_feature() {
+        let text = include_str!("../../../docs/declared-features.md");
+        for feature in FEATURES {
+            assert!(text.contains(feature.name), "{}", feature.name);
+        }
+    }
+
+    #[test]
     fn its_gates_are_gates_of_its_minors() {
         for feature in FEATURES {
             for minor in (OLDEST.0..=NEWEST.0).map(Minor) {

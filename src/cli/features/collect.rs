@@ -85,6 +85,7 @@ pub(super) fn run(args: &CollectArgs, env: &mut Env) -> Result<u8, Error> {
         origins,
         |world| wanted(world, &request),
         &runtime,
+        env,
     )?;
 
     // Keep.

@@ -8,7 +8,7 @@ use crate::analysis::access;
 use crate::analysis::declared::{self, Request, wants, writers};
 use crate::answer::access_report;
 use crate::answer::declared_features;
-use crate::answer::feature_writers::{self, FeatureWriters};
+use crate::answer::feature_writers;
 use crate::answer::gate_skew::Severity;
 use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs};
 use crate::cli::keeping::{code_of_review, review};
@@ -115,16 +115,21 @@ pub(super) fn run(args: &DeclaredArgs, env: &mut Env) -> Result<u8, Error> {
     // Analyse.
     if args.writers {
         let answer = writers::writers(&observed.world, observed.now, (env.now)());
+        let is_odd = answer.writers.iter().any(|writer| !writer.expected);
+        let worst = is_odd.then_some(Severity::Warning);
         args.output.show(&answer, feature_writers::view, env)?;
-        return Ok(code_of_writers(&answer, args.fail_on));
+        let code = args.fail_on.code(worst, answer.is_incomplete);
+        return Ok(observed.code(code));
     }
     let answer = declared::declared(&observed.world, &request, observed.now, (env.now)());
+    let code = args.fail_on.code(answer.worst(), answer.is_incomplete);
+    let code = observed.code(code);
     // Of thousands of nodes the answer alone is much.
     drop(observed);
 
     // Show.
     args.output.show(&answer, declared_features::view, env)?;
-    Ok(args.fail_on.code(answer.worst(), answer.is_incomplete))
+    Ok(code)
 }
 
 fn observe(
@@ -147,10 +152,4 @@ fn observe(
         wants::wants(world, request, now)
     };
     observed(&origins, wants, now, runtime, env)
-}
-
-fn code_of_writers(answer: &FeatureWriters, fail_on: FailOn) -> u8 {
-    let mut writers = answer.writers.iter();
-    let is_odd = writers.any(|writer| !writer.expected);
-    fail_on.code(is_odd.then_some(Severity::Warning), answer.is_incomplete)
 }

@@ -17,6 +17,7 @@ use crate::cli::selection::{Word, not_there, targets, word};
 use crate::cli::tell;
 use crate::env::Env;
 use crate::error::{Error, Kind, exit};
+use crate::model::pod::{Pod, Uid};
 use crate::model::world::World;
 use crate::source::audit::Focus;
 use crate::source::gather::{gather, pour};
@@ -121,6 +122,13 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
         let sentence = format!("--update changes one Pod, and {} are meant", items.len());
         return Err(Error::new(Kind::Usage, sentence));
     }
+    if let (Some(new), [item]) = (&request.update, items.as_slice())
+        && new.pod.name.name != item.pod.name
+    {
+        let (new, old) = (&new.pod.name.name, &item.pod.name);
+        let sentence = format!("--update is of the Pod {new:?}, and {old:?} is asked about");
+        return Err(Error::new(Kind::Usage, sentence));
+    }
     if let (true, [Origin::Live(live)]) = (args.server_dry_run, origins.as_slice()) {
         runtime.block_on(try_on(live, &request, &mut items))?;
     }
@@ -207,12 +215,7 @@ fn request(
         let source = path.display().to_string();
         for manifest in read(path, env)? {
             let mut pod = manifest.pod;
-            place(
-                &mut pod.name.namespace,
-                manifest.has_namespace,
-                args,
-                namespace,
-            )?;
+            place(&mut pod, manifest.has_namespace, args, namespace)?;
             manifests.push(Manifest {
                 kind: manifest.kind,
                 source: source.clone(),
@@ -261,11 +264,13 @@ fn read(path: &std::path::Path, env: &mut Env) -> Result<Vec<manifest::Manifest>
 
 /// The namespace of a manifest by kubectl's rule: its own, else the flag's, else the context's.
 fn place(
-    namespace: &mut String,
+    pod: &mut Pod,
     is_told: bool,
     args: &ExplainArgs,
     current: Option<&str>,
 ) -> Result<(), Error> {
+    let is_unidentified = pod.is_unidentified();
+    let namespace = &mut pod.name.namespace;
     match (&args.namespace, is_told) {
         (Some(flag), true) if flag != namespace => {
             // kubectl's own sentence.
@@ -280,6 +285,9 @@ fn place(
                 chosen.clone_into(namespace);
             }
         }
+    }
+    if is_unidentified {
+        pod.uid = Uid(format!("{namespace}/{}", pod.name.name));
     }
     Ok(())
 }

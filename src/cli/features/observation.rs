@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::analysis::gates::skew::{Request, Side};
 use crate::analysis::gates::wants;
 use crate::cli::arguments::{ConnectionArgs, InputArgs, offline_error};
+use crate::cli::progress::ProgressLine;
 use crate::cli::runtime::Runtime;
 use crate::env::Env;
 use crate::error::{Error, Kind};
@@ -18,7 +19,7 @@ use crate::model::pod::PodName;
 use crate::model::want::{Want, Way};
 use crate::model::world::World;
 use crate::source::audit::Focus;
-use crate::source::gather::{gather, pour};
+use crate::source::gather::{gather_telling, leave, pour};
 use crate::source::live::Live;
 use crate::source::offline::Place;
 use crate::source::pin::Fingerprint;
@@ -194,9 +195,16 @@ pub(super) struct Observed {
     pub(super) now: Timestamp,
     /// It is a cluster, or a bundle of one.
     pub(super) is_whole: bool,
+    /// The exit code of the signal that ended the observation before its end.
+    pub(super) interrupted: Option<u8>,
 }
 
 impl Observed {
+    /// The exit code of an answer that rests on it: a signal counts before all else.
+    pub(super) fn code(&self, code: u8) -> u8 {
+        self.interrupted.unwrap_or(code)
+    }
+
     pub(super) fn side(&self, label: &str) -> Side<'_> {
         Side {
             label: label.to_owned(),
@@ -237,10 +245,11 @@ pub(super) fn observe_context(
     context: &str,
     request: &Request,
     runtime: &Runtime,
-    env: &Env,
+    env: &mut Env,
 ) -> Result<Observed, Error> {
     let live = runtime.block_on(connection.connect_to(context, env))??;
-    let origins = [Origin::Live(Box::new(args.trusted(live)))];
+    let live = args.trusted(live);
+    let origins = [Origin::Live(Box::new(live))];
     observed(
         &origins,
         |world| wants::wants(world, request),
@@ -250,19 +259,29 @@ pub(super) fn observe_context(
     )
 }
 
-/// Observes what is wanted of a cluster.
+/// Observes what is wanted of a cluster. Interrupted, it gives what was read until then, if there are nodes to speak of.
 pub(super) fn observed(
     origins: &[Origin],
     wants: impl Fn(&World) -> BTreeSet<Want>,
     now: Option<Timestamp>,
     runtime: &Runtime,
-    env: &Env,
+    env: &mut Env,
 ) -> Result<Observed, Error> {
     let mut world = World::default();
-    read(&mut world, origins, wants, runtime)?;
+    let interrupted = match read(&mut world, origins, &wants, runtime, env) {
+        Ok(()) => None,
+        Err(error) => match error.kind {
+            Kind::Interrupted(code) if world.is_complete(&Want::Nodes) => Some(code),
+            _ => return Err(error),
+        },
+    };
+    if interrupted.is_some() {
+        leave(&mut world, origins, wants, "not read: interrupted");
+    }
     Ok(Observed {
         now: now.or(world.now()).unwrap_or_else(|| (env.now)()),
         is_whole: true,
+        interrupted,
         world,
     })
 }
@@ -273,11 +292,15 @@ pub(super) fn read(
     origins: &[Origin],
     wants: impl Fn(&World) -> BTreeSet<Want>,
     runtime: &Runtime,
+    env: &mut Env,
 ) -> Result<(), Error> {
     // What is read whatever there is; a component may have an address of its own.
     let mut base = wants(world);
     base.retain(|want| !matches!(want, Want::Document { .. }));
-    runtime.block_on(gather(world, origins, wants))?;
+    let mut line = ProgressLine::new(env);
+    runtime.block_on(gather_telling(world, origins, wants, |progress| {
+        line.tell(progress);
+    }))?;
     let is_dead = base
         .iter()
         .all(|want| world.state_of(want) == Some(State::Unreachable));
@@ -321,6 +344,7 @@ pub(super) fn take(
     Ok(Observed {
         now: now.or(world.now()).unwrap_or_else(|| (env.now)()),
         is_whole,
+        interrupted: None,
         world,
     })
 }

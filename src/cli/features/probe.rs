@@ -87,7 +87,7 @@ pub(super) struct ProbeArgs {
     /// Time after which a Pod that nobody removed ends, and the next run removes it
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
     ttl: Duration,
-    /// Make a Pod that only a privileged namespace takes (UserNamespacesHostNetworkSupport)
+    /// Make a Pod that only a privileged namespace takes, in the node's own network
     #[arg(long)]
     allow_privileged_namespace: bool,
     /// Make nothing: show what would be made (client), or have the API server judge it (server)

@@ -51,7 +51,9 @@ type Reads = fn(&skew::Request) -> Vec<Want>;
 ///
 /// Prints objects for kubectl apply and changes nothing itself. Roles are made of what each command may come to read;
 /// \"writers\" is declared --writers. Kubelets are read through the API server, which takes nodes/proxy, a right to run anything in
-/// every Pod: --direct-kubelets needs nodes/metrics and nodes/configz instead.
+/// every Pod: --direct-kubelets needs nodes/metrics and nodes/configz instead. Schedulers and controller managers are read through
+/// their Pods, which takes pods/portforward in kube-system, a right to every port of every Pod there: take it out of what is
+/// printed where that is too much, and they are not read.
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub(super) struct RbacArgs {

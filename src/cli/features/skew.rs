@@ -89,15 +89,17 @@ pub(super) fn run(args: &SkewArgs, env: &mut Env) -> Result<u8, Error> {
     }
 
     // Analyse.
+    let interrupted = sides.iter().find_map(|(_, side)| side.interrupted);
     let sides: Vec<skew::Side<'_>> = sides.iter().map(|(label, side)| side.side(label)).collect();
     let answer = skew::skew(&sides, &request, (env.now)());
 
     // Show.
     args.output.show(&answer, gate_skew::view, env)?;
-    Ok(exit::first([
+    let code = exit::first([
         args.fail_on.code(answer.worst(), answer.is_incomplete),
         tell(&errors, env),
-    ]))
+    ]);
+    Ok(interrupted.unwrap_or(code))
 }
 
 /// What is compared: one cluster in itself, two moments, or several clusters. A cluster that fails does not lose the others.
@@ -114,7 +116,13 @@ fn sides(
         for context in contexts {
             let (observation, connection) = (&args.observation, &args.connection);
             match observe_context(observation, connection, &context, request, runtime, env) {
-                Ok(observed) => sides.push((context, observed)),
+                Ok(observed) => {
+                    let is_interrupted = observed.interrupted.is_some();
+                    sides.push((context, observed));
+                    if is_interrupted {
+                        break;
+                    }
+                }
                 Err(error) if matches!(error.kind, Kind::Interrupted(_)) => return Err(error),
                 Err(error) => errors.push(error.of(&context)),
             }

@@ -61,5 +61,5 @@ pub(super) fn run(args: &SnapshotArgs, env: &mut Env) -> Result<u8, Error> {
 
     // Show.
     args.output.show(&answer, gate_snapshot::view, env)?;
-    Ok(exit::DONE)
+    Ok(observed.code(exit::DONE))
 }

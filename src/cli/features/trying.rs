@@ -19,7 +19,7 @@ use crate::model::want::Want;
 use crate::model::world::World;
 use crate::source::Origin;
 use crate::source::gather::gather;
-use crate::source::watch::{Deadline, Watcher};
+use crate::source::watch::{Deadline, Pause, Watcher};
 
 /// Looks at a Pod until it is so, or the time is over.
 pub(super) async fn look(
@@ -54,15 +54,29 @@ pub(super) async fn look(
     }
 }
 
-/// Removes what was made, and says what is left and how to remove it.
+/// How often a server that does not answer is asked to remove what was made.
+const TRIES: usize = 4;
+
+/// Removes what was made, also where the connection is lost for a while, and says what is left and how to remove it.
 pub(super) fn clear(
     applier: &mut Applier<'_>,
     runtime: &Runtime,
     env: &mut Env,
 ) -> Result<(), Error> {
-    for (change, why) in runtime.block_on(applier.undo())? {
+    let mut pause = Pause::default();
+    let mut left = runtime.block_on(applier.undo())?;
+    for _ in 1..TRIES {
+        let Some((_, lost)) = left.iter().find(|(_, why)| why.code.is_none()) else {
+            break;
+        };
+        say(&format!("warning: {}", lost.detail), env);
+        say("what was made is not removed yet; trying again", env);
+        runtime.block_on(pause.wait())?;
+        left = runtime.block_on(applier.undo())?;
+    }
+    for (change, why) in left {
         let subject = change.subject().replacen('/', " ", 1);
-        say(&format!("warning: {why}"), env);
+        say(&format!("warning: {}", why.detail), env);
         say(
             &format!("hint: it is left behind; remove it with: kubectl delete {subject}"),
             env,
