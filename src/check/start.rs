@@ -10,10 +10,32 @@ use crate::answer::parts::some;
 use crate::model::component::ComponentKind;
 use crate::model::version::Minor;
 
-/// A fault in one component.
+/// Faults of one component that have one cause: gates that need the same one are told together.
 pub(super) struct Broken<'f> {
     pub(super) target: &'f Target,
     pub(super) fault: &'f Fault,
+    /// Gates of further faults that differ from the first by their gate alone.
+    pub(super) others: Vec<&'f str>,
+}
+
+/// One for each cause.
+fn causes(target: &Target) -> Vec<Broken<'_>> {
+    let mut found: Vec<Broken<'_>> = Vec::new();
+    for fault in &target.faults {
+        if let Fault::Dependency { gate, disabled } = fault {
+            let same = |known: &&mut Broken<'_>| matches!(known.fault, Fault::Dependency { disabled: other, .. } if other == disabled);
+            if let Some(known) = found.iter_mut().find(same) {
+                known.others.push(gate);
+                continue;
+            }
+        }
+        found.push(Broken {
+            target,
+            fault,
+            others: Vec::new(),
+        });
+    }
+    found
 }
 
 /// What a rule says of a fault.
@@ -28,10 +50,11 @@ pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Word
     type Alike = (ComponentKind, Option<Minor>, String);
     let mut alike: BTreeMap<Alike, (Vec<String>, Words, String, Vec<Source>)> = BTreeMap::new();
     for target in facts.meant() {
-        for fault in &target.faults {
-            let Some(words) = words(&Broken { target, fault }) else {
+        for broken in causes(target) {
+            let Some(words) = words(&broken) else {
                 continue;
             };
+            let fault = broken.fault;
             let minor = target.after.as_ref().map(|after| after.behaviour.binary);
             let key = (target.name.kind, minor, words.message.clone());
             let sources = sources(target, fault);
