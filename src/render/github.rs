@@ -23,10 +23,7 @@ pub(crate) fn render(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                 }
             }
             Status::Unknown => {
-                let unknown = Finding {
-                    message: format!("could not be checked: {}", check.reason()),
-                    ..Finding::default()
-                };
+                let unknown = Finding::of(format!("could not be checked: {}", check.reason()));
                 annotation("warning", &check.id, &unknown, out)?;
             }
             Status::Pass | Status::Skipped => {}

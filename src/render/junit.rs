@@ -1,4 +1,4 @@
-//! A report of checks as JUnit XML, as GitLab and Jenkins read it: a test case a check.
+//! A report of checks as `JUnit` XML, as GitLab and Jenkins read it: a test case a check.
 //!
 //! Elements and attributes of Jenkins' `junit-10.xsd` (tests/schema). A failure is a check that fails the report; one that could not
 //! be made is skipped, with the reason. Warnings do not fail the report, so they are output of a test that passes.

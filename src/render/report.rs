@@ -143,10 +143,7 @@ impl Check {
     /// What was found: the check itself where it failed without a word more.
     pub(super) fn found(&self) -> Vec<Finding> {
         match (self.status, self.findings.is_empty()) {
-            (Status::Fail, true) => vec![Finding {
-                message: self.reason.clone().unwrap_or_else(|| self.title.clone()),
-                ..Finding::default()
-            }],
+            (Status::Fail, true) => vec![Finding::of(self.reason().to_owned())],
             (Status::Fail | Status::Skipped | Status::Unknown, _) => self.findings.clone(),
             // A pass has nothing to find, though its numbers are told as data.
             (Status::Pass, _) => Vec::new(),
@@ -159,6 +156,14 @@ impl Check {
 }
 
 impl Finding {
+    /// A message alone.
+    pub(super) fn of(message: String) -> Self {
+        Self {
+            message,
+            ..Self::default()
+        }
+    }
+
     /// What it rests on and what can be done, a line each.
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
         let evidence = self

@@ -4,6 +4,7 @@
 //! location; a physical one has a line only where the finding has one. GitHub refuses results that name no file, so the
 //! first file that was judged stands for findings whose line is not known; without files there is none.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
@@ -154,7 +155,8 @@ fn uri(path: &str) -> String {
         match byte {
             b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(byte)),
             byte if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
-            byte => uri.push_str(&format!("%{byte:02X}")),
+            // Writing to a String can't fail.
+            byte => drop(write!(uri, "%{byte:02X}")),
         }
     }
     uri
