@@ -21,9 +21,8 @@ pub(crate) fn render(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<testsuites name=\"kube-placement\" {counts}>")?;
     writeln!(
         out,
-        "  <testsuite name=\"{}\" {counts} skipped=\"{skipped}\" timestamp=\"{}\">",
+        "  <testsuite name=\"{}\" {counts} skipped=\"{skipped}\">",
         xml(&report.intention),
-        xml(&report.generated_at),
     )?;
     for check in &report.checks {
         write!(

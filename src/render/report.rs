@@ -35,7 +35,6 @@ pub(super) enum Status {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Report {
-    pub(super) generated_at: String,
     pub(super) intention: String,
     pub(super) result: String,
     pub(super) checks: Vec<Check>,
@@ -205,7 +204,7 @@ pub(super) mod tests {
         };
         let line = json!({"path": "a b/kubelet.yaml", "line": 3, "column": 7});
         let value = json!({
-            "generatedAt": "2026-11-30T08:00:00Z", "intention": hostile, "result": "Fail",
+            "intention": hostile, "result": "Fail",
             "sources": [{"name": "kubelet.yaml", "kind": "file"}],
             "checks": [
                 check("a-fail", "Fail", "Error", vec![

@@ -4,13 +4,16 @@
 
 use std::collections::BTreeMap;
 
+use jiff::tz::TimeZone;
+
 use super::fail_on::FailOn;
 use super::observation::{ObservationArgs, Observed, observe, take};
+use super::suppressions::SuppressionArgs;
 use crate::analysis::gates::intention::{Earlier, Intention, targets};
 use crate::answer::check_report::CheckReport;
 use crate::answer::{API_VERSION, Header};
 use crate::catalogue::Catalogue;
-use crate::check::{Facts, RULES, describe, preflight};
+use crate::check::{Facts, RULES, describe, preflight, suppression};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, LookArgs};
 use crate::cli::reporting::{ReportingArgs, rules};
 use crate::cli::runtime::Runtime;
@@ -58,6 +61,8 @@ pub(super) struct PreflightArgs {
     /// Exit with 4 if there are only warnings
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "error")]
     fail_on: FailOn,
+    #[command(flatten)]
+    suppressions: SuppressionArgs,
     #[command(flatten)]
     observation: ObservationArgs,
     #[command(flatten)]
@@ -203,6 +208,7 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
     args.output.start_logging();
     let runtime = Runtime::start()?;
     let intention = args.intention.intention(env)?;
+    let suppressions = args.suppressions.read(&runtime, env)?;
     let request = args.observation.request();
 
     // Gather.
@@ -232,6 +238,15 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
         .filter(|rule| is_chosen(rule.id))
         .map(|rule| rule.check(&facts))
         .collect();
+    if let Some(entries) = &suppressions {
+        // Whether one has expired is asked of today, also of files that are old.
+        let today = args
+            .input
+            .now
+            .unwrap_or_else(env.now)
+            .to_zoned(TimeZone::UTC);
+        suppression::apply(&mut checks, entries, today.date());
+    }
     preflight::allow(&mut checks, &args.allow_unknown);
     let header = Header {
         api_version: API_VERSION,
