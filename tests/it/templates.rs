@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::plugin::root;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_kubectl-features");
-/// NodeDeclaredFeatures is locked in 1.37.
+/// `NodeDeclaredFeatures` is locked in 1.37.
 const KUBELET: &str = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates:\n  NodeDeclaredFeatures: false\n";
 const ACCEPTED: &str = "suppressions:\n- {check: locked-gate, subject: '*', reason: it goes next week, expires: 9999-12-31}\n";
 
