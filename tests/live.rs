@@ -165,6 +165,12 @@ fn main() -> ExitCode {
         let run = move || emulated::works(&clusters, &newest, &before);
         add(name, Box::new(run));
     }
+    if let Some(oldest) = testkit::minors().into_iter().next() {
+        let name = format!("{oldest}::{}", conformance::OLD);
+        let clusters = Arc::clone(&clusters);
+        let run = move || conformance::on_an_old_server(&clusters, &oldest);
+        add(name, Box::new(run));
+    }
     // Before 1.36 schedulers do not mind declared features unless a gate is turned on.
     for minor in testkit::minors().into_iter().skip(1) {
         let name = format!("{minor}::{}", conformance::NAME);
