@@ -58,6 +58,8 @@ mod mixed;
 mod moments;
 #[path = "live/plugin.rs"]
 mod plugin;
+#[path = "live/preflighted.rs"]
+mod preflighted;
 #[path = "live/probe.rs"]
 mod probe;
 #[path = "live/proxies.rs"]
@@ -201,6 +203,12 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", explained::NAME);
         let clusters = Arc::clone(&clusters);
         let run = move || explained::works(&clusters, &testkit::minors());
+        add(name, Box::new(run));
+    }
+    if let [.., newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", preflighted::NAME);
+        let clusters = Arc::clone(&clusters);
+        let run = move || preflighted::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
     }
     for minor in testkit::minors() {

@@ -38,7 +38,7 @@ pub(super) struct Process<'w> {
 }
 
 impl<'w> Process<'w> {
-    fn new(name: ComponentName) -> Self {
+    pub(super) fn new(name: ComponentName) -> Self {
         Self {
             name,
             pool: None,
