@@ -22,6 +22,7 @@ pub(crate) mod offline;
 pub(crate) mod pin;
 pub(crate) mod proxy;
 mod retry;
+pub(crate) mod revision;
 mod samples;
 pub(crate) mod scheduler_log;
 mod served;

@@ -12,6 +12,7 @@ mod probe;
 mod rbac;
 mod skew;
 mod snapshot;
+mod suppressions;
 mod trying;
 
 use std::process::ExitCode;
