@@ -12,6 +12,7 @@
 //! - `catalogue`: the feature gates of each minor, as upstream registers them.
 //! - `model`: plain data: Pod, Node, Event, Want, World, coverage.
 //! - `analysis`: plain functions of World and "now"; `verdict/` has a rule a file, `requirement/` a declared feature a file.
+//! - `check`: a rule of `features preflight` a file.
 //! - `answer`: a kind a file, the JSON contract and its view as blocks (`block`).
 //! - `render`: a format a file.
 //! - `cli`: a subcommand a file: parse, gather, analyse, show.
@@ -25,6 +26,7 @@ mod answer;
 mod apply;
 mod block;
 mod catalogue;
+mod check;
 mod cli;
 mod env;
 mod error;

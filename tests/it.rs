@@ -4,6 +4,7 @@ mod it {
     mod access;
     mod archives;
     mod audited;
+    mod checks;
     mod collect;
     mod connections;
     mod contexts;
@@ -12,6 +13,7 @@ mod it {
     mod credentials;
     mod declared;
     mod errors;
+    mod forwarded;
     mod growing;
     mod incarnations;
     #[path = "../live/lacking.rs"]

@@ -72,6 +72,8 @@ mod requirements;
 mod rows;
 #[path = "live/skew.rs"]
 mod skew;
+#[path = "live/starts.rs"]
+mod starts;
 #[path = "live/watch.rs"]
 mod watch;
 
@@ -135,6 +137,10 @@ fn main() -> ExitCode {
     for minor in testkit::minors() {
         let name = format!("{minor}::{}", requirements::NAME);
         add(name, Box::new(move || requirements::works(&minor)));
+    }
+    for minor in testkit::minors() {
+        let name = format!("{minor}::{}", starts::NAME);
+        add(name, Box::new(move || starts::works(&minor)));
     }
     for minor in testkit::minors() {
         let name = format!("{minor}::{}", logged::NAME);

@@ -154,7 +154,7 @@ fn find(catalogue: &Catalogue, name: &str) -> Result<&'static str, NoAnswer> {
 }
 
 /// The gate that was probably meant: a letter in four may be wrong, and case does not count.
-fn nearest(catalogue: &Catalogue, name: &str) -> Option<&'static str> {
+pub(crate) fn nearest(catalogue: &Catalogue, name: &str) -> Option<&'static str> {
     let lower = name.to_lowercase();
     let length = lower.chars().count();
     let allowed = 1 + length / 4;

@@ -10,11 +10,11 @@ use crate::model::coverage::{Coverage, State};
 /// Members that a row names before it only counts.
 const NAMED: usize = 3;
 
-pub(super) fn heading(text: &'static str) -> Block {
+pub(crate) fn heading(text: &'static str) -> Block {
     Block::Heading(Text::plain(text))
 }
 
-pub(super) fn column(title: &'static str) -> Column {
+pub(crate) fn column(title: &'static str) -> Column {
     Column { title, wide: false }
 }
 

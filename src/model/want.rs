@@ -89,6 +89,17 @@ pub(crate) enum Way {
     Address(String),
     /// A port of its Pod that the API server forwards to, where it speaks TLS on its own localhost.
     Forward { pod: PodName, port: u16 },
+    /// An API that the provider of the cluster adds to the API server, for a control plane that nobody sees.
+    Added(AddedApi),
+}
+
+/// A provider's API that gives a component's metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct AddedApi {
+    pub(crate) group: &'static str,
+    /// As roles name it.
+    pub(crate) resource: &'static str,
+    pub(crate) path: &'static str,
 }
 
 /// What a document needs. Through the API server's proxy it is `nodes/proxy` whatever finer rights there are, and that is a right
@@ -98,6 +109,7 @@ fn document_right(component: &ComponentName, document: Document, way: &Way) -> R
     let node = |resource| Right::get("", resource, None, &component.identity);
     match (way, component.kind, document) {
         (Way::NodeProxy, ..) => node("nodes/proxy"),
+        (Way::Added(api), ..) => Right::get(api.group, api.resource, None, ""),
         (Way::Address(_), ComponentKind::Kubelet, Document::Metrics) => node("nodes/metrics"),
         (Way::Address(_), ComponentKind::Kubelet, Document::Statusz) => node("nodes/statusz"),
         (Way::Address(_), ComponentKind::Kubelet, _) => node("nodes/configz"),

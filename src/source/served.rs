@@ -148,13 +148,14 @@ impl Live {
                 super::live::encode(&component.identity)
             ),
             Way::Server | Way::Address(_) | Way::Forward { .. } => place.to_owned(),
+            Way::Added(api) => api.path.to_owned(),
         };
         let request = request(document, &place)?;
         let send = async || match way {
             Way::Address(_) | Way::Forward { .. } => {
                 self.send_to_peer(component, way, &request).await
             }
-            Way::Server | Way::NodeProxy => self.begin_again(&request).await,
+            Way::Server | Way::NodeProxy | Way::Added(_) => self.begin_again(&request).await,
         };
         let answer = self.exchange(send, component.kind, document, false).await?;
         let told = answer.told().into_iter().map(|told| match told {
@@ -251,7 +252,9 @@ impl Live {
                 Err(error) => Err(PeerError::Connect(error)),
             },
             (Ok(configuration), Way::Address(url)) => connect::peer(configuration, url, pin),
-            (Ok(_), Way::Server | Way::NodeProxy) => unreachable!("the API server is no peer"),
+            (Ok(_), Way::Server | Way::NodeProxy | Way::Added(_)) => {
+                unreachable!("the API server is no peer")
+            }
         };
         let made = Arc::new(made);
         if peers.clients.len() == CLIENTS {

@@ -15,6 +15,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("block", &[]),
     ("catalogue", &["model"]),
     (
+        "check",
+        &[
+            "analysis",
+            "answer",
+            "block",
+            "catalogue",
+            "model",
+            "registry",
+        ],
+    ),
+    (
         "cli",
         &[
             "analysis",
@@ -22,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "apply",
             "block",
             "catalogue",
+            "check",
             "env",
             "error",
             "model",
@@ -32,7 +44,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("env", &[]),
     ("error", &[]),
-    ("internals", &["analysis", "model", "source"]),
+    (
+        "internals",
+        &["analysis", "catalogue", "check", "model", "source"],
+    ),
     ("lib", &[]),
     ("model", &[]),
     // Only tests name it.

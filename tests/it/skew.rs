@@ -488,3 +488,38 @@ fn what_was_read_before_a_signal_is_shown() {
     let given_up = lines.filter(is_given_up).count();
     assert_eq!(given_up, of("Unknown"));
 }
+
+/// EKS shows no Pod of its control plane, and metrics of it by an API of its own.
+#[test]
+fn a_control_plane_that_eks_hides_is_asked_by_its_api() {
+    let of_scheduler = "/apis/metrics.eks.amazonaws.com/v1/ksh/container/metrics";
+    let nodes = json!({"kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": [{
+        "metadata": {"name": "n1", "uid": "n1"},
+        "status": {"nodeInfo": {"kubeletVersion": "v1.37.2-eks-1a2b3c"}},
+    }]});
+    let routes = Routes::new()
+        .get("/api/v1/nodes", Answer::json(&nodes))
+        .get(of_scheduler, Answer::text(metrics()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let skew = |routes: Routes| {
+        let server = FakeServer::start(routes);
+        let kubeconfig = server.kubeconfig(folder.path());
+        let kubeconfig = kubeconfig.to_str().expect("the path is UTF-8");
+        let arguments = ["skew", "-o", "json", "--kubeconfig", kubeconfig];
+        let output = command(BINARY, &arguments).output().expect("it runs");
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("it is an answer");
+        (answer, server.requests())
+    };
+    let (answer, _) = skew(routes);
+    let row = list(&answer["components"])
+        .iter()
+        .find(|row| word(&row["name"]) == "kube-scheduler/metrics.eks.amazonaws.com");
+    assert_eq!(row.map(|row| word(&row["known"])), Some("Observed"));
+    // Nobody else is asked by that API.
+    let (_, requests) = skew(cluster(&["n1"], |_, document| healthy(document)));
+    assert!(
+        requests
+            .iter()
+            .all(|request| !request.target.contains("eks"))
+    );
+}

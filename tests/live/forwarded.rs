@@ -140,7 +140,7 @@ fn trial(cluster: &mut Cluster, traces: &mut Traces) -> Result<(), Box<dyn Error
     let of_mute = port(mute.local_addr()?.port());
 
     block_on(label(cluster, &json!("")))?;
-    let pods: [(&str, &str, &[&str]); 6] = [
+    let pods: [(&str, &str, &[&str]); 7] = [
         ("n1", "kube-scheduler", &["kube-scheduler"]),
         (
             "n1",
@@ -153,6 +153,8 @@ fn trial(cluster: &mut Cluster, traces: &mut Traces) -> Result<(), Box<dyn Error
         ("n1", "strange", &["kube-scheduler", &of_stranger]),
         ("n1", "mute", &["kube-scheduler", &of_mute]),
         ("n1", "nobody", &["kube-scheduler", "--secure-port=1"]),
+        // etcd is there, and hangs up on who speaks TLS.
+        ("n1", "etcd", &["kube-scheduler", "--secure-port=2379"]),
         // A worker's kubelet may say so, and is not believed.
         ("n2", "worker", &["kube-scheduler", &of_stranger]),
     ];
@@ -229,6 +231,12 @@ fn each_loss_has_its_word(cluster: &Cluster, told: &Told) -> Result<(), Box<dyn 
         nobody,
         "Unreachable",
         "error forwarding port 1 to pod ",
+    )?;
+    begins(
+        &answer,
+        "kube-scheduler/etcd-n1",
+        "Unreachable",
+        "port 2379 of pod kube-system/etcd-n1: ",
     )?;
     for name in ["worker-n2", "made"] {
         let name = format!("kube-scheduler/{name}");

@@ -169,7 +169,10 @@ fn judge<'w>(side: &Side<'w>, request: &Request) -> Judged<'w> {
     }
     let mut tables = Tables::default();
     let tables: Vec<Rc<Table>> = processes.iter().map(|process| tables.of(process)).collect();
-    let mut coverage: Vec<Coverage> = world.coverage().cloned().collect();
+    // A bundle holds what `declared` reads, too.
+    let of_others = Want::NodeLeases.subject();
+    let lines = world.coverage().filter(|line| line.subject != of_others);
+    let mut coverage: Vec<Coverage> = lines.cloned().collect();
     let mut missing = missing(&processes, request, side.is_whole);
     let is_of_servers = request.wants_kind(ComponentKind::KubeApiserver);
     missing.extend(replicas::missing(world, &processes).filter(|_| is_of_servers));

@@ -14,7 +14,7 @@ use crate::model::component::{ComponentKind, ComponentName, Document, Settings};
 use crate::model::coverage::State;
 use crate::model::pod::PodName;
 use crate::model::selector::{FieldSelector, LabelSelector};
-use crate::model::want::{Want, Way};
+use crate::model::want::{AddedApi, Want, Way};
 use crate::model::world::World;
 
 /// `ConfigMap`s of kubeadm, in kube-system.
@@ -30,6 +30,29 @@ const THROUGH_PODS: [(ComponentKind, u16); 2] = [
     (ComponentKind::KubeControllerManager, 10257),
     (ComponentKind::KubeScheduler, 10259),
 ];
+
+/// EKS shows its schedulers' and controller managers' metrics by an API of its own, from 1.28 on (EKS user guide, "Fetch control
+/// plane raw metrics"). Whether gates are among them is for the cluster to say.
+const OF_EKS: [(ComponentKind, AddedApi); 2] = [
+    (
+        ComponentKind::KubeControllerManager,
+        AddedApi {
+            group: EKS,
+            resource: "kcm/metrics",
+            path: "/apis/metrics.eks.amazonaws.com/v1/kcm/container/metrics",
+        },
+    ),
+    (
+        ComponentKind::KubeScheduler,
+        AddedApi {
+            group: EKS,
+            resource: "ksh/metrics",
+            path: "/apis/metrics.eks.amazonaws.com/v1/ksh/container/metrics",
+        },
+    ),
+];
+
+const EKS: &str = "metrics.eks.amazonaws.com";
 
 /// Labels of the control plane's nodes (kubeadm), today and before 1.24.
 const CONTROL_PLANE_NODES: [&str; 2] = [
@@ -55,8 +78,26 @@ pub(crate) fn wants(world: &World, request: &Request) -> BTreeSet<Want> {
     if world.state_of(&Want::Nodes).is_some() {
         wants.extend(of_kubelets(world, request));
         wants.extend(of_pods(world, request));
+        wants.extend(of_eks(world, request));
     }
     wants
+}
+
+/// What EKS tells of a control plane that is not seen; kubelets' versions say whose cluster it is.
+fn of_eks(world: &World, request: &Request) -> Vec<Want> {
+    let is_eks = world.nodes().any(|node| {
+        let version = node.value.kubelet_version.as_deref();
+        version.is_some_and(|version| version.contains("-eks-"))
+    });
+    let apis = OF_EKS
+        .iter()
+        .filter(|(kind, _)| is_eks && request.wants_kind(*kind));
+    let wants = apis.map(|(kind, api)| Want::Document {
+        component: ComponentName::new(*kind, EKS),
+        document: Document::Metrics,
+        way: Way::Added(*api),
+    });
+    wants.collect()
 }
 
 /// All reads that may come to be needed, those of any node once; the most needed first.

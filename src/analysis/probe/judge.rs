@@ -186,7 +186,7 @@ fn declared(part: &Part<'_>, need: &Need) -> Draft {
             .iter()
             .flat_map(|it| it.judgement.evidence.clone());
         return fail(format!(
-            "{} list {feature} and cannot have it: schedulers and API servers believe the list",
+            "{feature} is in the list of {}, which cannot have it; schedulers and API servers believe the list",
             names(&false_ones)
         ))
         .by(evidence);
@@ -241,7 +241,7 @@ fn of_pods(part: &Part<'_>, request: &Request, control: &Fate, needy: &Fate) -> 
     let is_placed = needy.node().is_some();
     let skipped = |id| Draft::new(id, Status::Skipped, "the Pod was not placed");
     drafts.push(if is_placed {
-        running("running", "running_seconds", request.need, needy)
+        used(part, request.need, needy)
     } else {
         skipped("running")
     });
@@ -325,19 +325,53 @@ fn placed(part: &Part<'_>, need: &Need, control: &Fate, needy: &Fate) -> Draft {
             ),
         };
     };
-    let is_declared = part
-        .nodes
-        .iter()
-        .any(|it| it.node.name == *node && it.features().iter().any(|name| name == need.feature));
-    // An update is the API server's to judge.
-    if !is_declared && need.update.is_none() {
-        let sentence = format!("it is placed on {node}, which does not declare the feature");
-        return Draft::new(ID, Status::Fail, sentence).by([
-            "the scheduler does not mind the feature, or the list has changed since".to_owned(),
-        ]);
-    }
     let sentence = format!("placed on {node} after {:.1}s", look.took.as_secs_f64());
-    Draft::new(ID, Status::Pass, sentence).after("placed_seconds", look.took)
+    let fail = |sentence: String| Draft::new(ID, Status::Fail, sentence);
+    // An update is the API server's to judge.
+    let draft = match standing(part, need, node) {
+        _ if need.update.is_some() => Draft::new(ID, Status::Pass, sentence),
+        Standing::Declared => Draft::new(ID, Status::Pass, sentence),
+        Standing::Untrue => fail(format!("{sentence}, by a list that is not true")),
+        Standing::Without => fail(format!("{sentence}, which does not declare the feature")).by([
+            "the scheduler does not mind the feature, or the list has changed since".to_owned(),
+        ]),
+    };
+    draft.after("placed_seconds", look.took)
+}
+
+/// What a node's list is worth for the feature.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Declared,
+    /// Listed, and it cannot be.
+    Untrue,
+    Without,
+}
+
+fn standing(part: &Part<'_>, need: &Need, node: &str) -> Standing {
+    let judged = part.nodes.iter().find(|it| it.node.name == node);
+    let lists = |it: &Judged<'_>| it.features().iter().any(|name| name == need.feature);
+    match judged {
+        Some(it) if it.has(need.feature) => Standing::Declared,
+        Some(it) if lists(it) => Standing::Untrue,
+        _ => Standing::Without,
+    }
+}
+
+/// Whether the kubelet runs it, with what it needs.
+fn used(part: &Part<'_>, need: &Need, needy: &Fate) -> Draft {
+    let draft = running("running", "running_seconds", need, needy);
+    let is_ignored = need.update.is_none()
+        && draft.status == Status::Pass
+        && standing(part, need, needy.node().unwrap_or_default()) != Standing::Declared;
+    if !is_ignored {
+        return draft;
+    }
+    Draft {
+        status: Status::Fail,
+        sentence: format!("{}: the kubelet ignores what the Pod needs", draft.sentence),
+        ..draft
+    }
 }
 
 /// Whether the kubelet runs it.
@@ -381,11 +415,10 @@ fn updated(part: &Part<'_>, need: &Need, needy: &Fate) -> Draft {
         );
     };
     let node = needy.node().unwrap_or_default();
-    let judged = part.nodes.iter().find(|it| it.node.name == node);
     match answer {
         Err(words) => Draft::new(ID, Status::Fail, format!("the update on {node} is refused"))
             .by([words.clone()]),
-        Ok(()) if !judged.is_some_and(|it| it.has(need.feature)) => {
+        Ok(()) if standing(part, need, node) != Standing::Declared => {
             let sentence = format!(
                 "the update on {node} is accepted, and the node cannot have the feature: nothing will come of it"
             );

@@ -19,7 +19,7 @@ use super::gates::skew;
 use super::tiny_pod;
 use crate::model::change::Change;
 use crate::model::node::Ready;
-use crate::model::pod::Pod;
+use crate::model::pod::{Pod, PodName};
 use crate::model::selector::{FieldSelector, LabelSelector};
 use crate::model::want::Want;
 use crate::model::world::World;
@@ -92,6 +92,10 @@ pub(crate) fn wants(world: &World, request: &Request, now: Timestamp) -> BTreeSe
 pub(crate) fn possible(request: &Request) -> Vec<Want> {
     let mut wants = declared::wants::possible(&request.about());
     wants.push(request.made());
+    wants.push(Want::Pod(PodName {
+        namespace: request.namespace.clone(),
+        name: String::new(),
+    }));
     wants
 }
 

@@ -122,8 +122,7 @@ pub(super) fn run(args: &DeclaredArgs, env: &mut Env) -> Result<u8, Error> {
         return Ok(observed.code(code));
     }
     let answer = declared::declared(&observed.world, &request, observed.now, (env.now)());
-    let code = args.fail_on.code(answer.worst(), answer.is_incomplete);
-    let code = observed.code(code);
+    let code = observed.code(args.fail_on.code(answer.worst(), answer.is_incomplete));
     // Of thousands of nodes the answer alone is much.
     drop(observed);
 

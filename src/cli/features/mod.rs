@@ -7,6 +7,7 @@ mod explain;
 mod fail_on;
 mod lookup;
 mod observation;
+mod preflight;
 mod probe;
 mod rbac;
 mod skew;
@@ -33,6 +34,7 @@ enum Command {
     Declared(Box<declared::DeclaredArgs>),
     Explain(Box<explain::ExplainArgs>),
     Lookup(Box<lookup::LookupArgs>),
+    Preflight(Box<preflight::PreflightArgs>),
     Probe(Box<probe::ProbeArgs>),
     Rbac(Box<rbac::RbacArgs>),
     Skew(Box<skew::SkewArgs>),
@@ -47,6 +49,7 @@ pub(crate) fn main(env: Env) -> ExitCode {
         Command::Declared(args) => declared::run(&args, env),
         Command::Explain(args) => explain::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
+        Command::Preflight(args) => preflight::run(&args, env),
         Command::Probe(args) => probe::run(&args, env),
         Command::Rbac(args) => rbac::run(&args, env),
         Command::Skew(args) => skew::run(&args, env),

@@ -1,0 +1,199 @@
+//! What somebody means to do with gates and versions, and what each component would be started with then.
+//!
+//! It must not judge: whether a component starts is `start`'s to say, what that means for others the checks'.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::process::{self, Process};
+use super::skew::Request;
+use super::start::{self, Fault, Source, Start};
+use crate::catalogue::{Behaviour, Catalogue};
+use crate::model::component::{ComponentName, Document};
+use crate::model::version::Minor;
+use crate::model::world::World;
+
+/// One intention: nothing else changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Intention {
+    /// Other binaries of the components that are meant.
+    ToVersion(Minor),
+    /// Control plane components behave as an older minor (KEP-4330); kubelets have no such flag.
+    ToEmulatedVersion(Minor),
+    /// These gates are set in the components that are meant, whatever was set before.
+    Set(BTreeMap<String, bool>),
+    /// What each component was started with at an earlier moment.
+    RollbackTo(Earlier),
+}
+
+/// Components of an earlier moment: version and settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Earlier(BTreeMap<ComponentName, (Option<Behaviour>, Setting)>);
+
+impl Earlier {
+    pub(crate) fn of(world: &World) -> Self {
+        let all = process::all(world, None);
+        Self(
+            all.iter()
+                .map(|it| (it.name.clone(), (behaviour(it), setting(it))))
+                .collect(),
+        )
+    }
+
+    /// The component itself, or another of its kind where all were alike.
+    fn get(&self, name: &ComponentName) -> Option<&(Option<Behaviour>, Setting)> {
+        let of_kind = self.0.iter().filter(|(known, _)| known.kind == name.kind);
+        self.0.get(name).or_else(|| {
+            let mut all = of_kind.map(|(_, it)| it);
+            let first = all.next()?;
+            all.all(|it| it == first).then_some(first)
+        })
+    }
+}
+
+/// What a component is started with, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Setting {
+    /// Each gate with its value and the places that set it.
+    pub(crate) gates: BTreeMap<String, (bool, BTreeSet<Source>)>,
+    /// What the component itself would refuse, and where it stands.
+    pub(crate) refused: Vec<(Source, String)>,
+    /// No document tells of it.
+    pub(crate) is_unknown: bool,
+}
+
+/// A component before and after.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Target {
+    pub(crate) name: ComponentName,
+    pub(crate) pool: Option<String>,
+    /// Null where the version is not known, or the catalogue does not have it.
+    pub(crate) before: Option<Start>,
+    pub(crate) after: Option<Start>,
+    pub(crate) setting: Setting,
+    /// The intention is about it.
+    pub(crate) is_meant: bool,
+    /// Why it would not start.
+    pub(crate) faults: Vec<Fault>,
+    /// Why that is not known; null where it is.
+    pub(crate) unknown: Option<String>,
+}
+
+/// Every component with what it would be started with.
+pub(crate) fn targets(world: &World, intention: &Intention, request: &Request) -> Vec<Target> {
+    let processes = process::all(world, request.pool_label.as_deref());
+    processes
+        .iter()
+        .map(|process| target(process, intention, request.wants(process)))
+        .collect()
+}
+
+fn target(process: &Process<'_>, intention: &Intention, is_meant: bool) -> Target {
+    let kind = process.name.kind;
+    let before = behaviour(process);
+    let setting = setting(process);
+    let mut after = before;
+    let mut next = setting.clone();
+    let mut unknown = None;
+    if is_meant {
+        match intention {
+            // Emulation is a flag, which stays.
+            Intention::ToVersion(minor) => {
+                after = Some(match before.filter(|old| old.emulated != old.binary) {
+                    Some(old) => Behaviour::emulating(*minor, old.emulated),
+                    None => Behaviour::native(*minor),
+                });
+            }
+            Intention::ToEmulatedVersion(minor) if kind.has_prefixed_gates() => {
+                after = before.map(|old| Behaviour::emulating(old.binary, *minor));
+            }
+            Intention::ToEmulatedVersion(_) => {}
+            Intention::Set(gates) => {
+                for (name, value) in gates {
+                    let places = BTreeSet::from([Source::Intention]);
+                    next.gates.insert(name.clone(), (*value, places));
+                }
+            }
+            Intention::RollbackTo(earlier) => match earlier.get(&process.name) {
+                Some((version, settings)) => {
+                    after = version.or(before);
+                    next = settings.clone();
+                }
+                None => unknown = Some("the earlier moment does not tell of it".to_owned()),
+            },
+        }
+    }
+    let is_known = |behaviour: &Behaviour| Catalogue::known().gates(behaviour.binary).is_some();
+    let gates = |setting: &Setting| {
+        let gates = setting.gates.iter();
+        gates
+            .map(|(name, (value, _))| (name.clone(), *value))
+            .collect()
+    };
+    let start = |behaviour: Option<Behaviour>, setting: &Setting| {
+        behaviour.filter(is_known).map(|behaviour| Start {
+            kind,
+            behaviour,
+            gates: gates(setting),
+        })
+    };
+    let after = start(after, &next);
+    let unknown = unknown.or_else(|| match &after {
+        None => Some("its version is not known, or the catalogue does not have it".to_owned()),
+        Some(_) if next.is_unknown => Some("what sets its gates was not seen".to_owned()),
+        Some(_) => None,
+    });
+    let faults = after.as_ref().map(|after| start::faults(after, &next));
+    Target {
+        name: process.name.clone(),
+        pool: process.pool.clone(),
+        before: start(before, &setting),
+        faults: faults.unwrap_or_default(),
+        after,
+        setting: next,
+        is_meant,
+        unknown,
+    }
+}
+
+fn behaviour(process: &Process<'_>) -> Option<Behaviour> {
+    let binary = process.release()?.minor;
+    let usual = Behaviour::emulating(binary, process.emulation.unwrap_or(binary));
+    Some(Behaviour {
+        min_compatibility: process.min_compatibility.unwrap_or(usual.min_compatibility),
+        ..usual
+    })
+}
+
+/// What it is started with next: what is stored, beside what runs. A flag wins over a file.
+fn setting(process: &Process<'_>) -> Setting {
+    let is_prefixed = process.name.kind.has_prefixed_gates();
+    let stored = process.stored.iter().map(|(document, settings)| {
+        let source = match document {
+            Document::Pod => Source::Pod,
+            Document::Configuration if !is_prefixed => Source::ConfigFile,
+            _ => Source::Flag,
+        };
+        (source, *settings)
+    });
+    let configuration = process.configuration.map(|it| (Source::ConfigFile, it));
+    let flags = process.flags.map(|it| (Source::Flag, it));
+    let mut all: Vec<_> = stored.chain(configuration).chain(flags).collect();
+    all.sort_by_key(|(source, _)| *source != Source::ConfigFile);
+    let mut setting = Setting {
+        is_unknown: all.is_empty(),
+        ..Setting::default()
+    };
+    for (source, settings) in all {
+        for (name, value) in &settings.gates {
+            let known = setting.gates.entry(name.clone());
+            let known = known.or_insert_with(|| (*value, BTreeSet::new()));
+            known.0 = *value;
+            known.1.insert(source);
+        }
+        let refused = settings.refused.iter();
+        setting
+            .refused
+            .extend(refused.map(|fault| (source, fault.clone())));
+    }
+    setting
+}

@@ -1,0 +1,249 @@
+//! `kubectl features preflight`: may a gate be turned on or off, or a version be moved to.
+//!
+//! Live, or from files in place of a cluster. It must not change anything.
+
+use std::collections::BTreeMap;
+
+use super::fail_on::FailOn;
+use super::observation::{ObservationArgs, Observed, observe, take};
+use crate::analysis::gates::intention::{Earlier, Intention, targets};
+use crate::answer::check_report::{self, CheckReport};
+use crate::answer::{API_VERSION, Header};
+use crate::catalogue::Catalogue;
+use crate::check::{Facts, RULES, describe, preflight};
+use crate::cli::arguments::{ConnectionArgs, InputArgs, LookArgs, OutputArgs};
+use crate::cli::runtime::Runtime;
+use crate::env::Env;
+use crate::error::{Error, Kind, exit};
+use crate::model::version::Minor;
+use crate::source::offline::Place;
+
+const EXAMPLES: &str = "
+Examples:
+  # May the cluster move to 1.37?
+  kubectl features preflight --to-version 1.37
+
+  # What does it take to turn a gate off?
+  kubectl features preflight --disable NodeDeclaredFeatures
+
+  # In a pull request: judge configuration files alone
+  kubectl features preflight --to-version 1.37 --from kubeadm.yaml --from kubelet.yaml
+
+  # May everything go back to what was saved before?
+  kubectl features preflight --rollback-from before.json
+
+";
+
+/// Judge whether a gate may be turned on or off, or a version be moved to
+///
+/// Works out what each component would be started with then, and checks it: whether it would start, and what its start would do to
+/// the cluster. Ends with 3 if a check of severity error fails, and with 5 if one could not be made.
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(super) struct PreflightArgs {
+    #[command(subcommand)]
+    about: Option<About>,
+    #[command(flatten)]
+    intention: IntentionArgs,
+    /// Only these checks; may be repeated
+    #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check)]
+    select: Vec<String>,
+    /// Not these checks; may be repeated
+    #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check)]
+    ignore: Vec<String>,
+    /// Accept that this check could not be made; may be repeated
+    #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check)]
+    allow_unknown: Vec<String>,
+    /// Exit with 4 if there are only warnings
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value = "error")]
+    fail_on: FailOn,
+    #[command(flatten)]
+    observation: ObservationArgs,
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// What is told of the checks themselves.
+#[derive(Debug, clap::Subcommand)]
+enum About {
+    /// List the checks
+    List {
+        #[command(flatten)]
+        look: LookArgs,
+    },
+    /// Say what a check does, why it matters, and what it cannot see
+    Describe {
+        #[arg(value_name = "CHECK", value_parser = check)]
+        check: String,
+        #[command(flatten)]
+        look: LookArgs,
+    },
+}
+
+/// Exactly one of them, except that gates are turned on and off together.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Intentions")]
+struct IntentionArgs {
+    /// Other binaries: this minor, up or down
+    #[arg(long, value_name = "MINOR", value_parser = minor)]
+    to_version: Option<Minor>,
+    /// Control plane components that behave as this minor
+    #[arg(long, value_name = "MINOR", value_parser = minor, conflicts_with = "to_version")]
+    to_emulated_version: Option<Minor>,
+    /// Turn this gate on; may be repeated
+    #[arg(long, value_name = "GATE", value_delimiter = ',', conflicts_with_all = ["to_version", "to_emulated_version"])]
+    enable: Vec<String>,
+    /// Turn this gate off; may be repeated
+    #[arg(long, value_name = "GATE", value_delimiter = ',', conflicts_with_all = ["to_version", "to_emulated_version"])]
+    disable: Vec<String>,
+    /// Set gates as --feature-gates has them, A=true,B=false
+    #[arg(long, value_name = "GATES", conflicts_with_all = ["to_version", "to_emulated_version"])]
+    set: Vec<String>,
+    /// Go back to what this snapshot, bundle or file tells of
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["to_version", "to_emulated_version", "enable", "disable", "set"])]
+    rollback_from: Vec<Place>,
+}
+
+fn minor(text: &str) -> Result<Minor, String> {
+    let known = Catalogue::known();
+    let (oldest, newest) = (known.oldest(), known.newest());
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let minor = Minor::parse(text).ok_or_else(|| format!("give a minor, e.g. {newest}"))?;
+    if known.gates(minor).is_none() {
+        return Err(format!(
+            "gates of {oldest} to {newest} are known, not of {minor}"
+        ));
+    }
+    Ok(minor)
+}
+
+fn check(text: &str) -> Result<String, String> {
+    if RULES.iter().any(|rule| rule.id == text) {
+        return Ok(text.to_owned());
+    }
+    let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+    Err(format!(
+        "there is no check {text:?}; there are {}",
+        ids.join(", ")
+    ))
+}
+
+impl IntentionArgs {
+    /// The intention; a rollback's files are read here.
+    fn intention(&self, env: &mut Env) -> Result<Intention, Error> {
+        let usage = |sentence: &str| Error::new(Kind::Usage, sentence);
+        if let Some(minor) = self.to_version {
+            return Ok(Intention::ToVersion(minor));
+        }
+        if let Some(minor) = self.to_emulated_version {
+            return Ok(Intention::ToEmulatedVersion(minor));
+        }
+        if !self.rollback_from.is_empty() {
+            let earlier = take(&self.rollback_from, None, env)?;
+            let earlier = Earlier::of(&earlier.world);
+            return Ok(Intention::RollbackTo(earlier));
+        }
+        let mut gates = BTreeMap::new();
+        let all = [(&self.enable, true), (&self.disable, false)];
+        let named = all
+            .into_iter()
+            .flat_map(|(names, on)| names.iter().map(move |name| (name.clone(), on)));
+        let mut wanted: Vec<(String, bool)> = named.collect();
+        for text in self
+            .set
+            .iter()
+            .flat_map(|text| text.split(','))
+            .filter(|text| !text.is_empty())
+        {
+            let pair = text.split_once('=');
+            let pair = pair.and_then(|(name, value)| {
+                Some((name.trim().to_owned(), value.trim().parse().ok()?))
+            });
+            wanted.push(
+                pair.ok_or_else(|| usage(&format!("{text:?} is not NAME=true or NAME=false")))?,
+            );
+        }
+        for (name, on) in wanted {
+            preflight::known_name(&name).map_err(|sentence| {
+                Error::new(Kind::Usage, sentence).hint("list them with: kubectl features lookup")
+            })?;
+            if gates.insert(name.clone(), on) == Some(!on) {
+                return Err(usage(&format!("{name} is to be turned on and off")));
+            }
+        }
+        if gates.is_empty() {
+            return Err(usage(
+                "say what is meant: --to-version, --to-emulated-version, --enable, --disable, --set or --rollback-from",
+            ));
+        }
+        Ok(Intention::Set(gates))
+    }
+}
+
+pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
+    match &args.about {
+        Some(About::List { look }) => {
+            look.draw(&describe::list(), env)?;
+            return Ok(exit::DONE);
+        }
+        Some(About::Describe { check, look }) => {
+            let rule = RULES.iter().find(|rule| rule.id == check);
+            look.draw(&rule.map(describe::one).unwrap_or_default(), env)?;
+            return Ok(exit::DONE);
+        }
+        None => {}
+    }
+
+    // Parse.
+    args.output.start_logging();
+    let runtime = Runtime::start()?;
+    let intention = args.intention.intention(env)?;
+    let request = args.observation.request();
+
+    // Gather.
+    let observed: Observed = observe(
+        &args.observation,
+        &args.connection,
+        &args.input,
+        &request,
+        &runtime,
+        env,
+    )?;
+
+    // Analyse.
+    let world = &observed.world;
+    let facts = Facts {
+        targets: targets(world, &intention, &request),
+        intention: &intention,
+        now: observed.now,
+        world,
+    };
+    let is_chosen = |id: &str| {
+        let is_in = |list: &[String]| list.iter().any(|known| known == id);
+        (args.select.is_empty() || is_in(&args.select)) && !is_in(&args.ignore)
+    };
+    let mut checks: Vec<_> = RULES
+        .iter()
+        .filter(|rule| is_chosen(rule.id))
+        .map(|rule| rule.check(&facts))
+        .collect();
+    preflight::allow(&mut checks, &args.allow_unknown);
+    let header = Header {
+        api_version: API_VERSION,
+        kind: "CheckReport",
+        generated_at: (env.now)(),
+        now: observed.now,
+        sources: world.sources().cloned().collect(),
+        coverage: world.coverage().cloned().collect(),
+    };
+    let mut answer = CheckReport::new(header, preflight::sentence(&intention), checks);
+    answer.smallest_change = preflight::smallest_change(&facts);
+
+    // Show.
+    args.output.show(&answer, check_report::view, env)?;
+    Ok(observed.code(args.fail_on.code_of(&answer)))
+}
