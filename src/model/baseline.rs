@@ -2,6 +2,8 @@
 //!
 //! The form is a contract: old files stay readable, and what a newer version adds is passed over.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,12 @@ pub(crate) struct Reading {
     /// What was counted, in a sentence.
     #[serde(default)]
     pub(crate) detail: String,
+    /// When the process started that counts it; null of what is not counted up.
+    #[serde(default)]
+    pub(crate) started_at: Option<Timestamp>,
+    /// Of times: how many took no longer than so many microseconds.
+    #[serde(default)]
+    pub(crate) buckets: BTreeMap<u64, u64>,
 }
 
 /// What a number is of; null where it is of all.
@@ -70,13 +78,19 @@ impl std::fmt::Display for Of {
 }
 
 impl Baseline {
+    /// The same number of then.
+    pub(crate) fn reading(&self, condition: &str, of: &Of) -> Option<&Reading> {
+        let mut own = self.readings.iter();
+        own.find(|reading| reading.condition == condition && reading.of == *of)
+    }
+
     /// The value of then. Nodes that have another version since are held against their pool as it was.
     pub(crate) fn before(&self, condition: &str, of: &Of) -> Option<f64> {
         let own = || {
             let all = self.readings.iter();
             all.filter(|reading| reading.condition == condition && reading.of.feature == of.feature)
         };
-        if let Some(same) = own().find(|reading| reading.of == *of) {
+        if let Some(same) = self.reading(condition, of) {
             return Some(same.value);
         }
         let pool = &of.nodes.as_ref()?.pool;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Condition, Facts, Limit, Readings, share};
+use super::{Condition, Facts, How, Limit, Readings, share};
 use crate::analysis::requirement;
 use crate::answer::gate_skew::Severity;
 use crate::model::baseline::Of;
@@ -14,6 +14,7 @@ pub(super) const CONDITION: Condition = Condition {
     severity: Severity::Error,
     metric: "missing_declaration_share",
     limit: Limit::Above(0.1),
+    how: How::Level,
     advice: "stop the roll-out in this pool; see what its kubelets run with: kubectl features skew",
     read,
 };

@@ -3,11 +3,15 @@
 //! A condition reads numbers from what was observed; here they are held against thresholds and against those of a baseline. What
 //! too few tell is no breach, and what could not be seen is unknown. It must not look at a clock.
 
+mod attempt_latency;
+mod counted;
 mod limit;
 mod missing_declarations;
 mod odd_fingerprints;
 mod pending_pods;
+mod scheduling_refusals;
 mod stale_declarations;
+mod update_refusals;
 pub(crate) mod wants;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,16 +40,31 @@ pub(crate) struct Condition {
     pub(crate) metric: &'static str,
     /// Where nobody says another one.
     pub(crate) limit: Limit,
+    how: How,
     advice: &'static str,
     read: fn(&Facts<'_>) -> Readings,
 }
 
+/// How a number of now becomes one since the baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// It is as it is.
+    Level,
+    /// It counts up since the start of its process.
+    Increase,
+    /// The slowest of what was counted since.
+    Quantile,
+}
+
 /// Every condition, by its id.
 pub(crate) const CONDITIONS: &[Condition] = &[
+    attempt_latency::CONDITION,
     missing_declarations::CONDITION,
     odd_fingerprints::CONDITION,
     pending_pods::CONDITION,
+    scheduling_refusals::CONDITION,
     stale_declarations::CONDITION,
+    update_refusals::CONDITION,
 ];
 
 /// What conditions read.
@@ -90,12 +109,69 @@ struct Readings {
 }
 
 /// A number; the condition that read it is the caller's to say.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Seen {
     of: Of,
     value: f64,
     sample: u64,
     detail: String,
+    /// When its process started, where it counts.
+    started: Option<Timestamp>,
+    buckets: BTreeMap<u64, u64>,
+}
+
+impl Seen {
+    /// So many of something.
+    #[expect(clippy::cast_precision_loss, reason = "nothing here counts so far")]
+    fn count(count: u64, detail: String) -> Self {
+        Self {
+            value: count as f64,
+            sample: count,
+            detail,
+            ..Self::default()
+        }
+    }
+
+    /// The count since the baseline; null where the baseline does not have it. A process that started since has counted from nothing.
+    fn increase(self, then: Option<&Reading>, at: Timestamp) -> Option<Self> {
+        let is_new = self.started.is_some_and(|started| started > at);
+        let before = match then {
+            _ if is_new => 0,
+            Some(then) if then.sample > self.sample => 0,
+            then => then?.sample,
+        };
+        let count = self.sample - before;
+        let detail = format!("{}, {before} of them before the baseline", self.detail);
+        Some(Self {
+            of: self.of,
+            ..Self::count(count, detail)
+        })
+    }
+
+    /// The slowest since the baseline, by the buckets that both have; null where there was none.
+    fn since(self, then: Option<&Reading>, at: Timestamp) -> Option<Self> {
+        let is_new = self.started.is_some_and(|started| started > at);
+        let then = then.filter(|then| !is_new && then.sample <= self.sample);
+        let before = |bound: &u64| then.and_then(|then| then.buckets.get(bound)).copied();
+        let buckets: BTreeMap<u64, u64> = self
+            .buckets
+            .iter()
+            .map(|(bound, count)| {
+                (
+                    *bound,
+                    count.saturating_sub(before(bound).unwrap_or_default()),
+                )
+            })
+            .collect();
+        let sample = buckets.values().max().copied()?;
+        Some(Self {
+            value: counted::slowest(&buckets)?,
+            sample,
+            detail: format!("{sample} attempts since the baseline"),
+            buckets,
+            ..self
+        })
+    }
 }
 
 /// How many of how many, as a share of them.
@@ -110,6 +186,7 @@ fn share(of: Of, what: &str, names: &[String], all: usize) -> Seen {
         value: names.len() as f64 / all.max(1) as f64,
         sample: all as u64,
         detail,
+        ..Seen::default()
     }
 }
 
@@ -135,6 +212,8 @@ pub(crate) fn readings(facts: &Facts<'_>) -> (Vec<Reading>, BTreeMap<String, Str
             value: seen.value,
             sample: seen.sample,
             detail: seen.detail,
+            started_at: seen.started,
+            buckets: seen.buckets,
         }));
         if !read.unknown.is_empty() {
             unknown.insert(condition.id.to_owned(), read.unknown.join("; "));
@@ -162,7 +241,30 @@ impl Condition {
         let mut breaches = Vec::new();
         let mut passed = Vec::new();
         for seen in seen {
-            let before = rules.baseline.before(self.id, &seen.of);
+            let subject = seen.of.to_string();
+            let then = rules.baseline.reading(self.id, &seen.of);
+            let at = rules.baseline.now;
+            let (seen, before) = match self.how {
+                How::Level => {
+                    let before = rules.baseline.before(self.id, &seen.of);
+                    (Some(seen), before)
+                }
+                How::Increase => {
+                    let seen = seen.increase(then, at);
+                    if seen.is_none() {
+                        unknown.push(format!("{subject}: the baseline has no such number"));
+                    }
+                    (seen, Some(0.0))
+                }
+                How::Quantile => {
+                    let before = then.filter(|then| then.sample > 0);
+                    (seen.since(then, at), before.map(|then| then.value))
+                }
+            };
+            // Where nothing happened there is nothing to measure.
+            let Some(seen) = seen else {
+                continue;
+            };
             let given = limits.iter().filter_map(|limit| limit.given(before));
             let threshold = given.min_by(f64::total_cmp);
             let is_few = seen.sample < rules.least;
@@ -173,7 +275,6 @@ impl Condition {
                 Some(_) if is_few => Outcome::Unproven,
                 Some(_) => Outcome::Breach,
             };
-            let subject = seen.of.to_string();
             let detail = seen.detail.clone();
             match outcome {
                 Outcome::Within => passed.push(self.finding(seen, before, threshold)),
@@ -275,7 +376,7 @@ mod tests {
 
     #[test]
     fn every_file_has_its_line() {
-        let files = registry::files("analysis/guard", &["mod", "limit", "wants"]);
+        let files = registry::files("analysis/guard", &["counted", "mod", "limit", "wants"]);
         let ids = CONDITIONS.iter().map(|it| it.id.replace('-', "_"));
         let ids: Vec<String> = ids.collect();
         assert_eq!(files, registry::names(ids.iter().map(String::as_str)));
@@ -303,6 +404,7 @@ mod tests {
             severity: Severity::Error,
             metric: "c_share",
             limit: Limit::Above(0.1),
+            how: How::Level,
             advice: "",
             read,
         }
@@ -344,6 +446,7 @@ mod tests {
                 value,
                 sample,
                 detail,
+                ..Seen::default()
             }],
             unknown: Vec::new(),
         }
@@ -377,6 +480,46 @@ mod tests {
             (quiet.status, quiet.reason.as_deref()),
             (Status::Unknown, Some("denied"))
         );
+    }
+
+    #[test]
+    fn what_counts_up_counts_since_the_baseline() {
+        let at = Timestamp::UNIX_EPOCH;
+        let counted = |count, started: i64| Seen {
+            started: Timestamp::from_second(started).ok(),
+            ..Seen::count(count, String::new())
+        };
+        let then = Reading {
+            sample: 4,
+            ..Reading::default()
+        };
+        let increase = |seen: Seen, then| seen.increase(then, at).map(|it| it.sample);
+        assert_eq!(increase(counted(6, -9), Some(&then)), Some(2));
+        // It started again since: in time, or by a count that went down.
+        assert_eq!(increase(counted(6, 9), Some(&then)), Some(6));
+        assert_eq!(increase(counted(3, -9), Some(&then)), Some(3));
+        assert_eq!(increase(counted(6, 9), None), Some(6));
+        assert_eq!(increase(counted(6, -9), None), None);
+    }
+
+    #[test]
+    fn latency_is_that_of_attempts_since_the_baseline() {
+        let at = Timestamp::UNIX_EPOCH;
+        let of = |fast, all| Seen {
+            sample: all,
+            buckets: BTreeMap::from([(1_000_000, fast), (2_000_000, all), (u64::MAX, all)]),
+            ..Seen::default()
+        };
+        let then = Reading {
+            sample: 100,
+            buckets: BTreeMap::from([(1_000_000, 100), (2_000_000, 100), (u64::MAX, 100)]),
+            ..Reading::default()
+        };
+        // Of all most were fast; of those since then none was.
+        let seen = of(100, 110).since(Some(&then), at).expect("some attempts");
+        assert_eq!(seen.sample, 10);
+        assert!(seen.value > 1.9, "{seen:?}");
+        assert!(of(100, 100).since(Some(&then), at).is_none());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Condition, Facts, Limit, Readings, share};
+use super::{Condition, Facts, How, Limit, Readings, share};
 use crate::analysis::gates::kubelet;
 use crate::answer::gate_skew::Severity;
 use crate::model::baseline::Of;
@@ -15,6 +15,7 @@ pub(super) const CONDITION: Condition = Condition {
     severity: Severity::Warning,
     metric: "odd_fingerprint_share",
     limit: Limit::Above(0.0),
+    how: How::Level,
     advice: "see what differs: kubectl features skew --component kubelet",
     read,
 };

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Condition, Facts, Limit, Readings, Seen, wants};
+use super::{Condition, Facts, How, Limit, Readings, Seen, wants};
 use crate::analysis::requirement::{self, NEWEST};
 use crate::answer::gate_skew::Severity;
 use crate::answer::parts::some;
@@ -19,6 +19,7 @@ pub(super) const CONDITION: Condition = Condition {
     severity: Severity::Error,
     metric: "pending_pods",
     limit: Limit::Above(0.0),
+    how: How::Level,
     advice: "see why each of them waits: kubectl features explain POD",
     read,
 };
@@ -62,13 +63,9 @@ fn read(facts: &Facts<'_>) -> Readings {
             if !pods.is_empty() {
                 detail = format!("{detail}: {}", some(&pods));
             }
-            #[expect(clippy::cast_precision_loss, reason = "no cluster has so many Pods")]
-            let value = pods.len() as f64;
             Seen {
                 of,
-                value,
-                sample: pods.len() as u64,
-                detail,
+                ..Seen::count(pods.len() as u64, detail)
             }
         }));
     readings

@@ -1,6 +1,6 @@
 //! Condition: nodes whose list of declared features is left over from another gate, version or kubelet, by pool and version.
 
-use super::{Condition, Facts, Limit, Readings, share};
+use super::{Condition, Facts, How, Limit, Readings, share};
 use crate::analysis::declared::Judged;
 use crate::answer::declared_features::Freshness;
 use crate::answer::gate_skew::Severity;
@@ -13,6 +13,7 @@ pub(super) const CONDITION: Condition = Condition {
     severity: Severity::Error,
     metric: "stale_declaration_share",
     limit: Limit::Above(0.1),
+    how: How::Level,
     advice: "see which lists, and what takes them away: kubectl features declared --stale",
     read,
 };
