@@ -40,6 +40,8 @@ mod forgotten;
 mod forwarded;
 #[path = "live/gates.rs"]
 mod gates;
+#[path = "live/guard.rs"]
+mod guard;
 #[path = "live/hostile.rs"]
 mod hostile;
 #[path = "live/killed.rs"]
@@ -58,6 +60,8 @@ mod mixed;
 mod moments;
 #[path = "live/plugin.rs"]
 mod plugin;
+#[path = "live/preflighted.rs"]
+mod preflighted;
 #[path = "live/probe.rs"]
 mod probe;
 #[path = "live/proxies.rs"]
@@ -165,6 +169,12 @@ fn main() -> ExitCode {
         let run = move || emulated::works(&clusters, &newest, &before);
         add(name, Box::new(run));
     }
+    if let Some(oldest) = testkit::minors().into_iter().next() {
+        let name = format!("{oldest}::{}", conformance::OLD);
+        let clusters = Arc::clone(&clusters);
+        let run = move || conformance::on_an_old_server(&clusters, &oldest);
+        add(name, Box::new(run));
+    }
     // Before 1.36 schedulers do not mind declared features unless a gate is turned on.
     for minor in testkit::minors().into_iter().skip(1) {
         let name = format!("{minor}::{}", conformance::NAME);
@@ -185,6 +195,11 @@ fn main() -> ExitCode {
         let run = move || probe::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
     }
+    if let Some(newest) = testkit::minors().pop() {
+        let name = format!("{newest}::{}", guard::NAME);
+        let clusters = Arc::clone(&clusters);
+        add(name, Box::new(move || guard::works(&clusters, &newest)));
+    }
     if let [.., newest] = testkit::minors().as_slice() {
         let name = format!("{newest}::{}", skew::NAME);
         let clusters = Arc::clone(&clusters);
@@ -195,6 +210,12 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", explained::NAME);
         let clusters = Arc::clone(&clusters);
         let run = move || explained::works(&clusters, &testkit::minors());
+        add(name, Box::new(run));
+    }
+    if let [.., newest] = testkit::minors().as_slice() {
+        let name = format!("{newest}::{}", preflighted::NAME);
+        let clusters = Arc::clone(&clusters);
+        let run = move || preflighted::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
     }
     for minor in testkit::minors() {

@@ -3,21 +3,33 @@
 //! A rule's descriptor is the only source of what is said of it: help, `docs/checks.md`, the metadata of SARIF. A rule looks at
 //! [`Facts`] and finds, or says why it cannot know; it must not read, ask or print.
 
+mod behaviour_change;
 mod broken_dependency;
+mod consistency;
 pub(crate) mod describe;
+mod freshness;
 mod locked_gate;
+mod nominations;
+mod oldest_scheduler;
+pub(crate) mod plan;
 pub(crate) mod preflight;
+mod replicas;
 mod start;
 pub(crate) mod suppression;
 mod syntax;
 mod unknown_gate;
+mod version_skew;
+mod workloads;
 
 use jiff::Timestamp;
 
 use crate::analysis::gates::intention::{Intention, Target};
+use crate::analysis::gates::skew::Request;
 use crate::answer::check_report::{Check, Finding, Status};
 use crate::answer::gate_skew::Severity;
 use crate::answer::nomination_explanation::Evidence;
+use crate::answer::parts::some;
+use crate::model::coverage::{Coverage, State};
 use crate::model::world::World;
 
 /// What is said of a rule, in four short texts.
@@ -40,20 +52,28 @@ pub(crate) struct Rule {
 
 /// Every rule, by its id.
 pub(crate) const RULES: &[Rule] = &[
+    behaviour_change::RULE,
     broken_dependency::RULE,
+    consistency::RULE,
+    freshness::RULE,
     locked_gate::RULE,
+    nominations::RULE,
+    oldest_scheduler::RULE,
+    replicas::RULE,
     syntax::RULE,
     unknown_gate::RULE,
+    version_skew::RULE,
+    workloads::RULE,
 ];
 
 /// What rules look at.
 pub(crate) struct Facts<'w> {
-    #[expect(dead_code, reason = "rules about objects look at it")]
     pub(crate) world: &'w World,
     pub(crate) intention: &'w Intention,
+    /// What the intention is about.
+    pub(crate) request: &'w Request,
     /// Every component before and after.
     pub(crate) targets: Vec<Target>,
-    #[expect(dead_code, reason = "rules about age look at it")]
     pub(crate) now: Timestamp,
 }
 
@@ -61,6 +81,19 @@ impl Facts<'_> {
     /// Components that the intention is about.
     pub(crate) fn meant(&self) -> impl Iterator<Item = &Target> {
         self.targets.iter().filter(|target| target.is_meant)
+    }
+
+    /// Files, or parts of them, that nobody could read: whatever they say, it may be what a rule looks for.
+    fn unread(&self) -> Option<String> {
+        let live = |line: &&Coverage| {
+            let mut sources = self.world.sources();
+            sources.any(|source| source.kind == "live" && source.name == line.source)
+        };
+        let lines = self.world.coverage();
+        let lines = lines.filter(|line| line.state == State::Unreadable && !live(line));
+        let lines = lines.map(|line| line.detail.as_ref().unwrap_or(&line.subject).clone());
+        let lines: Vec<String> = lines.collect();
+        (!lines.is_empty()).then(|| some(&lines))
     }
 }
 
@@ -82,6 +115,7 @@ impl Rule {
             unknown,
             skipped,
         } = (self.judge)(facts);
+        let unknown = unknown.or_else(|| facts.unread().filter(|_| skipped.is_none()));
         let status = match (findings.is_empty(), &unknown, &skipped) {
             (false, ..) => Status::Fail,
             (true, Some(_), _) => Status::Unknown,
@@ -129,7 +163,14 @@ mod tests {
     fn every_file_has_its_line() {
         let files = registry::files(
             "check",
-            &["describe", "mod", "preflight", "start", "suppression"],
+            &[
+                "describe",
+                "mod",
+                "plan",
+                "preflight",
+                "start",
+                "suppression",
+            ],
         );
         let ids: Vec<String> = RULES.iter().map(|rule| rule.id.replace('-', "_")).collect();
         assert_eq!(files, registry::names(ids.iter().map(String::as_str)));

@@ -1,13 +1,41 @@
 //! What a preflight says beside its checks: the intention in words, and the smallest change that would let components start.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
 
 use super::Facts;
 use crate::analysis::gates::intention::Intention;
+use crate::analysis::gates::skew::Request;
 use crate::analysis::gates::start::Fault;
-use crate::analysis::lookup;
+use crate::analysis::gates::wants;
+use crate::analysis::{declared, lookup};
 use crate::answer::check_report::{Check, Status};
 use crate::catalogue::{Catalogue, META_GATES};
+use crate::model::selector::{FieldSelector, LabelSelector};
+use crate::model::want::Want;
+use crate::model::world::World;
+
+/// Every Pod: one list.
+pub(super) fn pods() -> Want {
+    Want::Pods {
+        namespace: None,
+        labels: LabelSelector::default(),
+        fields: FieldSelector::default(),
+    }
+}
+
+/// What the rules want to be read, all together.
+pub(crate) fn wants(world: &World, request: &Request, now: Timestamp) -> BTreeSet<Want> {
+    let of_lists = declared::Request {
+        observation: request.clone(),
+        ..declared::Request::default()
+    };
+    let mut wants = wants::wants(world, request);
+    wants.extend(declared::wants::wants(world, &of_lists, now));
+    wants.insert(pods());
+    wants
+}
 
 /// The intention in a sentence.
 pub(crate) fn sentence(intention: &Intention) -> String {

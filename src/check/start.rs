@@ -10,6 +10,9 @@ use crate::answer::parts::some;
 use crate::model::component::ComponentKind;
 use crate::model::version::Minor;
 
+/// Why nothing is known of an intention that is about nobody.
+pub(super) const NOBODY: &str = "no component that is meant was seen";
+
 /// Faults of one component that have one cause: gates that need the same one are told together.
 pub(super) struct Broken<'f> {
     pub(super) target: &'f Target,
@@ -87,19 +90,24 @@ pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Word
     }
 }
 
-/// Which components could not be judged, and why.
+/// Which components that are meant could not be judged, and why.
 pub(super) fn unknown(facts: &Facts<'_>) -> Option<String> {
+    match facts.meant().next() {
+        None => Some(NOBODY.to_owned()),
+        Some(_) => unseen(facts.meant()),
+    }
+}
+
+/// The same of any.
+pub(super) fn unseen<'t>(targets: impl Iterator<Item = &'t Target>) -> Option<String> {
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for target in facts.meant() {
+    for target in targets {
         if let Some(why) = &target.unknown {
             reasons
                 .entry(why)
                 .or_default()
                 .push(target.name.to_string());
         }
-    }
-    if facts.meant().next().is_none() {
-        return Some("no component that is meant was seen".to_owned());
     }
     let reasons: Vec<String> = reasons
         .iter()

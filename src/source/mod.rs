@@ -4,6 +4,7 @@
 
 mod access;
 pub(crate) mod audit;
+pub(crate) mod baseline;
 pub(crate) mod bundle;
 pub(crate) mod component;
 pub(crate) mod connect;

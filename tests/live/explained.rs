@@ -469,7 +469,7 @@ fn whole(mut pod: Value) -> Value {
 }
 
 /// A Pod whose container restarts all others.
-fn restarting(name: &str, spec: &Value) -> Value {
+pub(crate) fn restarting(name: &str, spec: &Value) -> Value {
     let mut pod = json!({"metadata": {"name": name}, "spec": spec});
     let mut container = container();
     container["restartPolicy"] = "Never".into();

@@ -21,7 +21,7 @@ use super::gates::kubelet::{self, KubeletGates};
 use super::gates::skew;
 use super::requirement::{self, NEWEST, OLDEST};
 use crate::answer::declared_features::{
-    Counts, DeclaredFeatures, FeatureRow, Freshness, Group, NodeRow, Pool, Spread,
+    Counts, DeclaredFeatures, FeatureRow, Freshness, Group, Matter, NodeRow, Pool, Spread,
 };
 use crate::answer::{API_VERSION, Header};
 use crate::model::coverage::State;
@@ -68,6 +68,11 @@ impl Judged<'_> {
 pub(crate) fn judge<'w>(world: &'w World, request: &Request, now: Timestamp) -> Vec<Judged<'w>> {
     let gates = kubelet::all(world, request.observation.pool_label.as_deref());
     judge_by(world, &gates, request, now).collect()
+}
+
+/// What is the matter with lists that are not fresh.
+pub(crate) fn matters(world: &World, request: &Request, now: Timestamp) -> Vec<Matter> {
+    advice::findings(&judge(world, request, now))
 }
 
 /// The same by what is known of gates, one after the other.

@@ -5,6 +5,7 @@
 //! a Pod's needs fits a node is the scheduler's to say, and no part of it.
 
 mod enforcement;
+pub(crate) mod leaving;
 mod node;
 mod scheduling;
 pub(crate) mod trial;

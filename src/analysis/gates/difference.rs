@@ -100,7 +100,7 @@ fn does(name: &str, table: &Table) -> Option<bool> {
 }
 
 /// What a binary does that does not know a gate.
-fn instead(name: &str, behaviour: Behaviour) -> Option<bool> {
+pub(super) fn instead(name: &str, behaviour: Behaviour) -> Option<bool> {
     let catalogue = Catalogue::known();
     if catalogue.introduced_in(name)? > behaviour.emulated {
         return Some(false);

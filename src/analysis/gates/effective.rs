@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::process::Process;
+use super::start::Start;
 use crate::answer::gate_skew::{Cause, GateValue, Known};
 use crate::catalogue::{Behaviour, Catalogue, META_GATES, Spec, Stage};
 use crate::model::component::{Document, GateTable, Settings};
@@ -68,6 +69,33 @@ impl<'w> Tables<'w> {
             runs: process.runs,
             asked: asked(process),
         };
+        self.made(key)
+    }
+
+    /// Of a component that is started so.
+    pub(super) fn of_start(&mut self, start: &Start) -> Rc<Table> {
+        let setter = if start.kind.has_prefixed_gates() {
+            Setter::Flag
+        } else {
+            Setter::ConfigFile
+        };
+        let gates = start.gates.iter();
+        self.made(Key {
+            binary: Some(start.behaviour.binary),
+            emulated: Some(start.behaviour.emulated),
+            min_compatibility: Some(start.behaviour.min_compatibility),
+            runs: None,
+            asked: Some(Asked {
+                gates: gates
+                    .map(|(name, on)| (name.clone(), (*on, setter)))
+                    .collect(),
+                is_whole: true,
+                is_refused: false,
+            }),
+        })
+    }
+
+    fn made(&mut self, key: Key<'w>) -> Rc<Table> {
         let made = self.0.entry(key);
         Rc::clone(made.or_insert_with_key(|key| Rc::new(table(key))))
     }

@@ -4,9 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::difference::{self, Member};
+use super::effective::Tables;
 use super::process::{self, Process};
 use super::skew::Request;
 use super::start::{self, Fault, Source, Start};
+use crate::answer::gate_skew::Difference;
 use crate::catalogue::{Behaviour, Catalogue};
 use crate::model::component::{ComponentName, Document};
 use crate::model::version::Minor;
@@ -69,6 +72,8 @@ pub(crate) struct Target {
     /// Null where the version is not known, or the catalogue does not have it.
     pub(crate) before: Option<Start>,
     pub(crate) after: Option<Start>,
+    /// The versions before and after, those that the catalogue does not have among them; null where they are not known.
+    pub(crate) versions: (Option<Behaviour>, Option<Behaviour>),
     pub(crate) setting: Setting,
     /// The intention is about it.
     pub(crate) is_meant: bool,
@@ -136,6 +141,7 @@ fn target(process: &Process<'_>, intention: &Intention, is_meant: bool) -> Targe
             gates: gates(setting),
         })
     };
+    let versions = (before, after);
     let after = start(after, &next);
     let unknown = unknown.or_else(|| match &after {
         None => Some("its version is not known, or the catalogue does not have it".to_owned()),
@@ -149,10 +155,23 @@ fn target(process: &Process<'_>, intention: &Intention, is_meant: bool) -> Targe
         before: start(before, &setting),
         faults: faults.unwrap_or_default(),
         after,
+        versions,
         setting: next,
         is_meant,
         unknown,
     }
+}
+
+/// Gates that differ among components which are started so.
+pub(crate) fn differences<'t>(
+    starts: impl Iterator<Item = (&'t ComponentName, &'t Start)>,
+) -> Vec<Difference> {
+    let mut tables = Tables::default();
+    let members: Vec<_> = starts
+        .map(|(name, start)| (Process::new(name.clone()), tables.of_start(start)))
+        .collect();
+    let members: Vec<Member<'_, '_>> = members.iter().map(|(it, table)| (it, &**table)).collect();
+    difference::of(&members, &BTreeSet::new())
 }
 
 fn behaviour(process: &Process<'_>) -> Option<Behaviour> {

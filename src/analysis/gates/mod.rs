@@ -17,5 +17,5 @@ mod replicas;
 pub(crate) mod skew;
 pub(crate) mod snapshot;
 pub(crate) mod start;
-mod version_skew;
+pub(crate) mod version_skew;
 pub(crate) mod wants;

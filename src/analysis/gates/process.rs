@@ -38,7 +38,7 @@ pub(super) struct Process<'w> {
 }
 
 impl<'w> Process<'w> {
-    fn new(name: ComponentName) -> Self {
+    pub(super) fn new(name: ComponentName) -> Self {
         Self {
             name,
             pool: None,
@@ -77,6 +77,7 @@ impl<'w> Process<'w> {
             Told::Version(version) => self.is_of(version, document.is_running()),
             Told::Started(at) => self.started = self.started.max(Some(*at)),
             Told::Pool(pool) => self.pool = Some(pool.clone()),
+            Told::Counts(_) => {}
             Told::CpuManagerPolicy(policy) => self.cpu_manager_policy = Some(policy),
         }
     }

@@ -129,9 +129,11 @@ pub(crate) fn skew(sides: &[Side<'_>], request: &Request, generated_at: Timestam
         });
     }
     let contradictions = members.iter().flat_map(|side| contradiction::of(side));
-    let version_skew = judged
-        .iter()
-        .flat_map(|side| version_skew::of(&side.processes));
+    let version_skew = judged.iter().flat_map(|side| {
+        let members = side.processes.iter();
+        let members = members.filter_map(|it| Some((&it.name, it.behaves_as()?)));
+        version_skew::of(&members.collect::<Vec<_>>())
+    });
     GateSkew {
         groups: groups(&rows),
         components: rows,

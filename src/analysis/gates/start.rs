@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::difference;
 use super::intention::Setting;
 use crate::catalogue::{Behaviour, Catalogue, META_GATES, Spec, Stage};
 use crate::model::component::ComponentKind;
@@ -140,6 +141,12 @@ impl Start {
         };
         let set = self.gates.get(gate).or(meta);
         Some(set.copied().unwrap_or(spec.default))
+    }
+
+    /// What the component does in the place of a gate that it may not have (any more); null where nobody knows.
+    pub(crate) fn does(&self, gate: &str) -> Option<bool> {
+        self.value(gate)
+            .or_else(|| difference::instead(gate, self.behaviour))
     }
 
     /// Every gate that is on and needs one that is off, with those that it needs.

@@ -5,18 +5,20 @@
 
 use std::collections::BTreeMap;
 
-use super::process::Process;
 use crate::answer::gate_skew::{Severity, VersionSkew};
 use crate::answer::parts::some;
-use crate::model::component::ComponentKind;
+use crate::model::component::{ComponentKind, ComponentName};
 use crate::model::version::Minor;
 
 /// Minors that a kubelet may be behind: one older than 1.25 may be two.
 const KUBELET: u32 = 3;
 
-pub(super) fn of(processes: &[Process<'_>]) -> Vec<VersionSkew> {
+/// A component, and the minor that it behaves as.
+pub(crate) type Member<'n> = (&'n ComponentName, Minor);
+
+pub(crate) fn of(members: &[Member<'_>]) -> Vec<VersionSkew> {
     let mut found = Vec::new();
-    let servers: Vec<(&Process<'_>, Minor)> = of_kind(processes, ComponentKind::KubeApiserver);
+    let servers: Vec<Member<'_>> = of_kind(members, ComponentKind::KubeApiserver).collect();
     let (Some(newest), Some(oldest)) = (
         servers.iter().map(|(_, minor)| *minor).max(),
         servers.iter().map(|(_, minor)| *minor).min(),
@@ -37,27 +39,26 @@ pub(super) fn of(processes: &[Process<'_>]) -> Vec<VersionSkew> {
         (ComponentKind::KubeScheduler, 1),
         (ComponentKind::Kubelet, KUBELET),
     ] {
-        found.extend(of_component(processes, kind, behind, oldest, newest));
+        found.extend(of_component(members, kind, behind, oldest, newest));
     }
-    found.extend(proxies(processes));
+    found.extend(proxies(members));
     found.sort();
     found
 }
 
-fn of_kind<'p, 'w>(
-    processes: &'p [Process<'w>],
+fn of_kind<'m, 'n>(
+    members: &'m [Member<'n>],
     kind: ComponentKind,
-) -> Vec<(&'p Process<'w>, Minor)> {
-    processes
+) -> impl Iterator<Item = Member<'n>> + use<'m, 'n> {
+    members
         .iter()
-        .filter(|process| process.name.kind == kind)
-        .filter_map(|process| Some((process, process.behaves_as()?)))
-        .collect()
+        .copied()
+        .filter(move |(name, _)| name.kind == kind)
 }
 
 /// A component may not be newer than the oldest API server, nor older than `behind` minors before the newest.
 fn of_component(
-    processes: &[Process<'_>],
+    members: &[Member<'_>],
     kind: ComponentKind,
     behind: u32,
     oldest: Minor,
@@ -65,23 +66,17 @@ fn of_component(
 ) -> Vec<VersionSkew> {
     let mut newer: BTreeMap<Minor, Vec<String>> = BTreeMap::new();
     let mut older: BTreeMap<Minor, Vec<String>> = BTreeMap::new();
-    for (process, minor) in of_kind(processes, kind) {
+    for (name, minor) in of_kind(members, kind) {
         let behind = if kind == ComponentKind::Kubelet && minor < Minor(25) {
             2
         } else {
             behind
         };
         if minor > oldest {
-            newer
-                .entry(minor)
-                .or_default()
-                .push(process.name.to_string());
+            newer.entry(minor).or_default().push(name.to_string());
         }
         if minor.0 + behind < newest.0 {
-            older
-                .entry(minor)
-                .or_default()
-                .push(process.name.to_string());
+            older.entry(minor).or_default().push(name.to_string());
         }
     }
     let word = kind.word();
@@ -106,19 +101,17 @@ fn of_component(
 }
 
 /// A kube-proxy may be three minors older or newer than the kubelet of its node.
-fn proxies(processes: &[Process<'_>]) -> Vec<VersionSkew> {
-    let kubelets: BTreeMap<&str, Minor> = of_kind(processes, ComponentKind::Kubelet)
-        .into_iter()
-        .map(|(process, minor)| (process.name.identity.as_str(), minor))
+fn proxies(members: &[Member<'_>]) -> Vec<VersionSkew> {
+    let kubelets: BTreeMap<&str, Minor> = of_kind(members, ComponentKind::Kubelet)
+        .map(|(name, minor)| (name.identity.as_str(), minor))
         .collect();
-    of_kind(processes, ComponentKind::KubeProxy)
-        .into_iter()
-        .filter_map(|(process, minor)| {
-            let kubelet = kubelets.get(process.name.identity.as_str())?;
+    of_kind(members, ComponentKind::KubeProxy)
+        .filter_map(|(name, minor)| {
+            let kubelet = kubelets.get(name.identity.as_str())?;
             (minor.0.abs_diff(kubelet.0) > KUBELET).then(|| VersionSkew {
                 severity: Severity::Error,
                 rule: "kube-proxy-and-kubelet",
-                subject: process.name.to_string(),
+                subject: name.to_string(),
                 detail: format!(
                     "kube-proxy {minor} and the kubelet {kubelet} of its node are more than {KUBELET} minors apart"
                 ),

@@ -14,14 +14,14 @@ use crate::cli::runtime::Runtime;
 use crate::env::Env;
 use crate::error::{Error, Kind};
 use crate::model::component::{ComponentKind, ComponentName};
-use crate::model::coverage::State;
+use crate::model::coverage::{Coverage, State};
 use crate::model::pod::PodName;
 use crate::model::want::{Want, Way};
 use crate::model::world::World;
 use crate::source::audit::Focus;
 use crate::source::gather::{gather_telling, leave, pour};
 use crate::source::live::Live;
-use crate::source::offline::Place;
+use crate::source::offline::{OfflineError, Place};
 use crate::source::pin::Fingerprint;
 use crate::source::{Origin, offline};
 
@@ -318,12 +318,47 @@ pub(super) fn take(
     now: Option<Timestamp>,
     env: &mut Env,
 ) -> Result<Observed, Error> {
+    taken(from, now, env, |_, error| Err(offline_error(&error)))
+}
+
+/// The same of files that can be read. Of the others coverage tells; that none can be read is an error.
+pub(super) fn take_readable(
+    from: &[Place],
+    now: Option<Timestamp>,
+    env: &mut Env,
+) -> Result<Observed, Error> {
+    taken(from, now, env, |place, error| {
+        if !matches!(error, OfflineError::Foreign { .. }) || from.len() == 1 {
+            return Err(offline_error(&error));
+        }
+        let path = place.path.display().to_string();
+        Ok(Coverage {
+            source: path.clone(),
+            subject: path,
+            state: State::Unreadable,
+            detail: Some(error.to_string()),
+        })
+    })
+}
+
+fn taken(
+    from: &[Place],
+    now: Option<Timestamp>,
+    env: &mut Env,
+    unread: impl Fn(&Place, OfflineError) -> Result<Coverage, Error>,
+) -> Result<Observed, Error> {
     let mut world = World::default();
     let mut origins = Vec::new();
     let mut is_whole = false;
     for place in from {
-        let mut collected = offline::open(place, &mut env.stdin, &Focus::default())
-            .map_err(|error| offline_error(&error))?;
+        let opened = offline::open(place, &mut env.stdin, &Focus::default());
+        let mut collected = match opened {
+            Ok(collected) => collected,
+            Err(error) => {
+                world.add_coverage(unread(place, error)?);
+                continue;
+            }
+        };
         is_whole |= collected.recall(&mut world);
         origins.push(Origin::Offline(Box::new(collected)));
     }

@@ -7,19 +7,22 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 
 use super::fail_on::FailOn;
-use super::observation::{ObservationArgs, Observed, observe, take};
+use super::observation::{ObservationArgs, Observed, observed, take, take_readable};
 use super::suppressions::SuppressionArgs;
 use crate::analysis::gates::intention::{Earlier, Intention, targets};
-use crate::answer::check_report::CheckReport;
+use crate::analysis::gates::skew::Request;
+use crate::answer::check_report::{CheckReport, Outcome};
 use crate::answer::{API_VERSION, Header};
 use crate::catalogue::Catalogue;
-use crate::check::{Facts, RULES, describe, preflight, suppression};
+use crate::check::{Facts, RULES, describe, plan, preflight, suppression};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, LookArgs};
 use crate::cli::reporting::{ReportingArgs, rules};
 use crate::cli::runtime::Runtime;
 use crate::env::Env;
 use crate::error::{Error, Kind, exit};
 use crate::model::version::Minor;
+use crate::model::world::World;
+use crate::source::Origin;
 use crate::source::offline::Place;
 
 const EXAMPLES: &str = "
@@ -212,20 +215,14 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
     let request = args.observation.request();
 
     // Gather.
-    let observed: Observed = observe(
-        &args.observation,
-        &args.connection,
-        &args.input,
-        &request,
-        &runtime,
-        env,
-    )?;
+    let observed = observe(args, &request, &runtime, env)?;
 
     // Analyse.
     let world = &observed.world;
     let facts = Facts {
         targets: targets(world, &intention, &request),
         intention: &intention,
+        request: &request,
         now: observed.now,
         world,
     };
@@ -258,8 +255,30 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
     };
     let mut answer = CheckReport::new(header, preflight::sentence(&intention), checks);
     answer.smallest_change = preflight::smallest_change(&facts);
+    if matches!(answer.result, Outcome::Pass | Outcome::Warn) {
+        answer.plan = plan::plan(&facts);
+    }
 
     // Show.
     args.output.show(&answer, rules(), env)?;
     Ok(observed.code(args.fail_on.code_of(&answer)))
+}
+
+fn observe(
+    args: &PreflightArgs,
+    request: &Request,
+    runtime: &Runtime,
+    env: &mut Env,
+) -> Result<Observed, Error> {
+    if !args.input.from.is_empty() {
+        return take_readable(&args.input.from, args.input.now, env);
+    }
+    let live = runtime.block_on(args.observation.connect(&args.connection, env))??;
+    let origins = [Origin::Live(Box::new(live))];
+    let (now, start) = (args.input.now, (env.now)());
+    let wants = |world: &World| {
+        let now = now.or(world.now()).unwrap_or(start);
+        preflight::wants(world, request, now)
+    };
+    observed(&origins, wants, now, runtime, env)
 }
