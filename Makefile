@@ -2,7 +2,7 @@
 
 MINORS := $(notdir $(wildcard testkit/go/*))
 
-.PHONY: demo test tools lint deny control-planes record generate bench bench-offline fuzz playground playground-check bench-features
+.PHONY: sweep demo test tools lint deny control-planes record generate bench bench-offline fuzz playground playground-check bench-features
 
 # The main job on sample files. Needs only Rust.
 demo:
@@ -39,6 +39,11 @@ control-planes:
 	@if command -v go >/dev/null && [ "$$(id -u)" = 0 ] && [ "$$(uname)" = Linux ]; then \
 	  cargo run --locked --quiet -p testkit --bin testkit-build -- $(MINORS); \
 	else echo "note: real control planes need Linux, root and Go; their tests will be ignored"; fi
+
+# What preflight says of settings against what components do, on STARTS settings a component and minor.
+STARTS ?= 500
+sweep: control-planes
+	KUBE_PLACEMENT_STARTS=$(STARTS) cargo test --locked --test live -- components_start
 
 # Measures explain against kubectl on a real API server; writes docs/benchmarks.md and README's figures.
 bench: control-planes

@@ -149,3 +149,64 @@ fn needs(pod: &Value) -> PodNeeds {
         other => panic!("it is no Pod: {other:?}"),
     }
 }
+
+/// Why a component would not start: what the component says of each fault. `question` has `kind`, `minor`,
+/// `emulated` or null, `gates` as flags have them, and whether they stand in a kubelet's `file`.
+///
+/// # Panics
+///
+/// Where the question is none.
+pub fn start(question: &Value) -> Vec<String> {
+    use crate::analysis::gates::intention::Setting;
+    use crate::analysis::gates::start::{self, Source, Start};
+    use crate::catalogue::Behaviour;
+    use crate::model::component::ComponentKind;
+    use crate::model::version::Minor;
+    let word = |key: &str| question[key].as_str();
+    let kind = word("kind")
+        .and_then(ComponentKind::of_word)
+        .expect("a component");
+    let minor = word("minor").and_then(Minor::parse).expect("a minor");
+    let emulated = word("emulated").and_then(Minor::parse).unwrap_or(minor);
+    let gates = word("gates").unwrap_or_default();
+    let settings = crate::source::component::settings::of_flags(kind, [gates]);
+    let start = Start {
+        kind,
+        behaviour: Behaviour::emulating(minor, emulated),
+        gates: settings.gates,
+    };
+    let refused = settings.refused.into_iter();
+    let setting = Setting {
+        refused: refused.map(|words| (Source::Flag, words)).collect(),
+        ..Setting::default()
+    };
+    let faults = start::faults(&start, &setting);
+    faults.iter().map(|fault| fault.words(&start)).collect()
+}
+
+/// Names of gates of all minors that are known.
+pub fn gate_names() -> Vec<String> {
+    let names = crate::catalogue::Catalogue::known().names();
+    names.map(str::to_owned).collect()
+}
+
+/// Gates of a minor that depend on others, and those.
+///
+/// # Panics
+///
+/// Where the minor is none.
+pub fn gates_with_dependencies(minor: &str) -> Vec<String> {
+    let minor = crate::model::version::Minor::parse(minor).expect("a minor");
+    let gates = crate::catalogue::Catalogue::known().gates(minor);
+    let gates = gates.into_iter().flatten().map(|(_, gate)| gate);
+    let gates = gates.filter(|gate| !gate.depends_on.is_empty());
+    let names =
+        gates.flat_map(|gate| std::iter::once(gate.name).chain(gate.depends_on.iter().copied()));
+    let names: std::collections::BTreeSet<&str> = names.collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// What `docs/checks.md` is to hold.
+pub fn checks_markdown() -> String {
+    crate::check::describe::markdown()
+}

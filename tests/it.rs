@@ -4,6 +4,7 @@ mod it {
     mod access;
     mod archives;
     mod audited;
+    mod checks;
     mod collect;
     mod connections;
     mod contexts;

@@ -74,6 +74,8 @@ mod requirements;
 mod rows;
 #[path = "live/skew.rs"]
 mod skew;
+#[path = "live/starts.rs"]
+mod starts;
 #[path = "live/watch.rs"]
 mod watch;
 
@@ -139,6 +141,10 @@ fn main() -> ExitCode {
         add(name, Box::new(move || requirements::works(&minor)));
     }
     for minor in testkit::minors() {
+        let name = format!("{minor}::{}", starts::NAME);
+        add(name, Box::new(move || starts::works(&minor)));
+    }
+    for minor in testkit::minors() {
         let name = format!("{minor}::{}", logged::NAME);
         let clusters = Arc::clone(&clusters);
         add(name, Box::new(move || logged::works(&clusters, &minor)));
@@ -159,6 +165,12 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", emulated::NAME);
         let (clusters, before, newest) = (Arc::clone(&clusters), before.clone(), newest.clone());
         let run = move || emulated::works(&clusters, &newest, &before);
+        add(name, Box::new(run));
+    }
+    if let Some(oldest) = testkit::minors().into_iter().next() {
+        let name = format!("{oldest}::{}", conformance::OLD);
+        let clusters = Arc::clone(&clusters);
+        let run = move || conformance::on_an_old_server(&clusters, &oldest);
         add(name, Box::new(run));
     }
     // Before 1.36 schedulers do not mind declared features unless a gate is turned on.

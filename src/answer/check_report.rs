@@ -209,6 +209,10 @@ pub(crate) fn view(answer: &CheckReport) -> Vec<Block> {
         blocks.push(heading("Plan"));
         blocks.push(Block::Notes(answer.plan.clone()));
     }
+    if !answer.smallest_change.is_empty() {
+        blocks.push(heading("Smallest change that would start"));
+        blocks.push(Block::Notes(answer.smallest_change.clone()));
+    }
     blocks.extend(not_seen(&answer.header.coverage));
     blocks
 }

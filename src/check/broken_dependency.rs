@@ -28,14 +28,17 @@ fn words(broken: &Broken<'_>) -> Option<Words> {
     let Fault::Dependency { gate, disabled } = broken.fault else {
         return None;
     };
-    let needed = disabled.join(", ");
-    let verb = if disabled.len() == 1 { "is" } else { "are" };
+    let is = |count: usize| if count == 1 { "is" } else { "are" };
+    let gates: Vec<&str> = std::iter::once(gate.as_str())
+        .chain(broken.others.iter().copied())
+        .collect();
+    let (needing, needed) = (gates.join(", "), disabled.join(", "));
     Some(Words {
-        message: format!("{gate} is on, and {needed} {verb} off"),
-        prints: format!(
-            "{gate} is enabled, but depends on features that are disabled: [{}]",
-            disabled.join(" ")
+        message: format!(
+            "{needing} {} on, and {needed} {} off",
+            is(gates.len()),
+            is(disabled.len())
         ),
-        advice: vec![format!("turn {gate} off, too, or {needed} on")],
+        advice: vec![format!("turn {needing} off, too, or {needed} on")],
     })
 }

@@ -52,39 +52,39 @@ fn texts(rule: &Rule) -> [(&'static str, &'static str); 4] {
     ]
 }
 
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::disallowed_methods, reason = "a test reads and writes a file")]
-
+/// `docs/checks.md`.
+#[cfg(feature = "internals")]
+pub(crate) fn markdown() -> String {
     use std::fmt::Write;
 
+    let mut text = "# Checks of `kubectl features preflight`\n\n\
+        Written by `SNAPSHOTS=overwrite cargo test --test it checks_are_documented`; do not edit.\n"
+        .to_owned();
+    for rule in RULES {
+        let word = severity(rule.severity);
+        // Writing to a String cannot fail.
+        write!(text, "\n## {}\n\n{} ({word}).\n", rule.id, rule.title).unwrap_or_default();
+        for (title, words) in texts(rule) {
+            write!(text, "\n**{title}.** {words}\n").unwrap_or_default();
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
     use super::*;
 
-    fn markdown() -> String {
-        let mut text = "# Checks of `kubectl features preflight`\n\n\
-            Written by `SNAPSHOTS=overwrite cargo test --lib checks_are_documented`; do not edit.\n"
-            .to_owned();
-        for rule in RULES {
-            let word = severity(rule.severity);
-            write!(text, "\n## {}\n\n{} ({word}).\n", rule.id, rule.title).expect("it is text");
-            for (title, words) in texts(rule) {
-                write!(text, "\n**{title}.** {words}\n").expect("it is text");
-            }
-        }
-        text
-    }
-
     #[test]
-    fn checks_are_documented() {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/checks.md");
-        if std::env::var_os("SNAPSHOTS").is_some_and(|word| word == "overwrite") {
-            std::fs::write(&path, markdown()).expect("docs can be written");
-        }
-        let kept = std::fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(kept, markdown(), "docs/checks.md is not current");
+    fn no_text_is_missing() {
         for rule in RULES {
             for (title, words) in texts(rule) {
-                assert!(!words.is_empty(), "{} of {}", title, rule.id);
+                assert!(
+                    words.ends_with(|end: char| end == '.' || title == "Example"),
+                    "{title} of {}",
+                    rule.id
+                );
+                assert!(!words.is_empty(), "{title} of {}", rule.id);
             }
         }
     }

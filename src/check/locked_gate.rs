@@ -28,15 +28,11 @@ fn words(broken: &Broken<'_>) -> Option<Words> {
     match broken.fault {
         Fault::Locked { gate, to } => {
             let word = if *to { "on" } else { "off" };
-            let other = !to;
             let emulation = format!(
                 "a control plane may emulate an older version in which it is not locked; a kubelet cannot: take {gate} out"
             );
             Some(Words {
                 message: format!("{gate} is locked {word}"),
-                prints: format!(
-                    "cannot set feature gate {gate} to {other}, feature is locked to {to}"
-                ),
                 advice: vec![emulation],
             })
         }
@@ -44,10 +40,6 @@ fn words(broken: &Broken<'_>) -> Option<Words> {
             message: format!(
                 "{gate} does not exist in {}, which is emulated",
                 behaviour.emulated
-            ),
-            prints: format!(
-                "cannot set feature gate {gate}, feature is PreAlpha at emulated version {}, min compatibility version {}",
-                behaviour.emulated, behaviour.min_compatibility
             ),
             advice: vec![format!(
                 "take {gate} out while the older version is emulated"

@@ -13,40 +13,62 @@ use crate::model::version::Minor;
 /// Why nothing is known of an intention that is about nobody.
 pub(super) const NOBODY: &str = "no component that is meant was seen";
 
-/// A fault in one component.
+/// Faults of one component that have one cause: gates that need the same one are told together.
 pub(super) struct Broken<'f> {
     pub(super) target: &'f Target,
     pub(super) fault: &'f Fault,
+    /// Gates of further faults that differ from the first by their gate alone.
+    pub(super) others: Vec<&'f str>,
+}
+
+/// One for each cause.
+fn causes(target: &Target) -> Vec<Broken<'_>> {
+    let mut found: Vec<Broken<'_>> = Vec::new();
+    for fault in &target.faults {
+        if let Fault::Dependency { gate, disabled } = fault {
+            let same = |known: &&mut Broken<'_>| matches!(known.fault, Fault::Dependency { disabled: other, .. } if other == disabled);
+            if let Some(known) = found.iter_mut().find(same) {
+                known.others.push(gate);
+                continue;
+            }
+        }
+        found.push(Broken {
+            target,
+            fault,
+            others: Vec::new(),
+        });
+    }
+    found
 }
 
 /// What a rule says of a fault.
 pub(super) struct Words {
     /// Without the component.
     pub(super) message: String,
-    /// What the component prints.
-    pub(super) prints: String,
     pub(super) advice: Vec<String>,
 }
 
 /// Each fault that a rule has words for, those of components that are alike together.
 pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Words>) -> Ruling {
     type Alike = (ComponentKind, Option<Minor>, String);
-    let mut alike: BTreeMap<Alike, (Vec<String>, Words, Vec<Source>)> = BTreeMap::new();
+    let mut alike: BTreeMap<Alike, (Vec<String>, Words, String, Vec<Source>)> = BTreeMap::new();
     for target in facts.meant() {
-        for fault in &target.faults {
-            let Some(words) = words(&Broken { target, fault }) else {
+        for broken in causes(target) {
+            let Some(words) = words(&broken) else {
                 continue;
             };
+            let fault = broken.fault;
             let minor = target.after.as_ref().map(|after| after.behaviour.binary);
             let key = (target.name.kind, minor, words.message.clone());
             let sources = sources(target, fault);
-            let known = alike.entry(key).or_insert((Vec::new(), words, sources));
+            let prints = target.after.as_ref().map(|after| fault.words(after));
+            let known = alike.entry(key);
+            let known = known.or_insert((Vec::new(), words, prints.unwrap_or_default(), sources));
             known.0.push(target.name.to_string());
         }
     }
-    let findings = alike
-        .into_iter()
-        .map(|((kind, minor, message), (names, words, sources))| {
+    let findings = alike.into_iter().map(
+        |((kind, minor, message), (names, words, prints, sources))| {
             let version = minor.map_or_else(String::new, |minor| format!(" {minor}"));
             let places: Vec<&str> = sources.iter().map(|source| source.words()).collect();
             let set = format!("set in {}", places.join(" and "));
@@ -55,11 +77,12 @@ pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Word
                 ..finding(
                     some(&names),
                     format!("{}{version} would not start: {message}", kind.word()),
-                    evidence.chain([dies(kind, &sources, &words.prints)]),
+                    evidence.chain([dies(kind, &sources, &prints)]),
                     words.advice,
                 )
             }
-        });
+        },
+    );
     Ruling {
         findings: findings.collect(),
         unknown: unknown(facts),

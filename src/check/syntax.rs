@@ -28,7 +28,6 @@ fn words(broken: &Broken<'_>) -> Option<Words> {
     };
     Some(Words {
         message: words.clone(),
-        prints: words.clone(),
         advice: vec!["write NAME=true or NAME=false, without quotes of a shell".to_owned()],
     })
 }

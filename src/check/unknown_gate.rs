@@ -62,9 +62,5 @@ fn words(broken: &Broken<'_>) -> Option<Words> {
             )],
         ),
     };
-    Some(Words {
-        message,
-        prints: format!("unrecognized feature gate: {gate}"),
-        advice,
-    })
+    Some(Words { message, advice })
 }

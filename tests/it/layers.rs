@@ -16,7 +16,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("catalogue", &["model"]),
     (
         "check",
-        &["analysis", "answer", "catalogue", "model", "registry"],
+        &[
+            "analysis",
+            "answer",
+            "block",
+            "catalogue",
+            "model",
+            "registry",
+        ],
     ),
     (
         "cli",
@@ -37,7 +44,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("env", &[]),
     ("error", &[]),
-    ("internals", &["analysis", "model", "source"]),
+    (
+        "internals",
+        &["analysis", "catalogue", "check", "model", "source"],
+    ),
     ("lib", &[]),
     ("model", &[]),
     // Only tests name it.

@@ -33,6 +33,31 @@ pub(crate) fn works(clusters: &Clusters, minor: &str) -> Result<(), Failed> {
     })
 }
 
+/// Name of the trial on the oldest minor.
+pub(crate) const OLD: &str = "conformance_says_what_an_old_server_cannot_show";
+
+/// The API server does not know the feature, so that nothing about it can be tried; the rest can.
+pub(crate) fn on_an_old_server(clusters: &Clusters, minor: &str) -> Result<(), Failed> {
+    let options = ClusterOptions::new(minor).nodes(&["n1", "n2"]);
+    clusters.apart(&options, |cluster| {
+        let (run, answer) = conformance(cluster, "admin", "default-scheduler", &[ALLOWED])?;
+        let unknown = [
+            "accepts-declaring-node",
+            "names-the-reason",
+            "reacts-to-declaration",
+            "refuses-lacking-node",
+            "treats-undeclared-as-unsupported",
+        ];
+        due(
+            &format!("unknown: {answer}"),
+            &ids(&answer, "Unknown"),
+            &unknown.to_vec(),
+        )?;
+        due("passed", &ids(&answer, "Pass").len(), &7)?;
+        due("code", &run.code, &Some(5))
+    })
+}
+
 fn conformance(
     cluster: &Cluster,
     user: &str,

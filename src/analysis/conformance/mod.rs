@@ -129,11 +129,19 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Notes what came of a change: the object as the server has it then.
-    pub(crate) fn note(&mut self, change: &Change, object: &Value) {
+    /// Notes what came of a change: the object as the server has it then. Why the trial proves nothing, if the server took away what
+    /// it is about: it drops fields whose gate is off, and says nothing.
+    pub(crate) fn note(&mut self, change: &Change, object: &Value) -> Result<(), String> {
+        let rules = "/spec/containers/0/restartPolicyRules";
+        let asked = change.body.as_ref().and_then(|body| body.pointer(rules));
+        if asked.is_some() && object.pointer(rules).is_none() {
+            return Err(format!(
+                "the API server drops the field that needs {FEATURE}: its gate is off there"
+            ));
+        }
         let text = |pointer: &str| Some(object.pointer(pointer)?.as_str()?.to_owned());
         let Some(name) = text("/metadata/name") else {
-            return;
+            return Ok(());
         };
         match (change.right.verb, change.right.resource) {
             ("create", _) => self
@@ -145,6 +153,7 @@ impl Seen {
             }
             _ => {}
         }
+        Ok(())
     }
 
     fn pod(&self, name: &str) -> Option<&Pod> {
@@ -241,6 +250,24 @@ impl Trial {
 mod tests {
     use super::*;
     use crate::registry;
+
+    #[test]
+    fn a_field_that_the_server_drops_proves_nothing() {
+        let pod = |rules: bool| {
+            let mut container = serde_json::json!({"name": "pause"});
+            if rules {
+                container["restartPolicyRules"] = serde_json::json!([{}]);
+            }
+            serde_json::json!({"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": [container]}})
+        };
+        let change = Change::create("", "pods", Some("shop"), pod(true));
+        let mut seen = Seen::default();
+        assert_eq!(seen.note(&change, &pod(true)), Ok(()));
+        assert_eq!(seen.uids.get("p").map(String::as_str), Some("u"));
+        assert!(seen.note(&change, &pod(false)).is_err());
+        let plain = Change::create("", "pods", Some("shop"), pod(false));
+        assert_eq!(seen.note(&plain, &pod(false)), Ok(()));
+    }
 
     #[test]
     fn every_file_has_its_line() {

@@ -76,6 +76,35 @@ pub(crate) enum Fault {
     },
 }
 
+impl Fault {
+    /// What the component says of it, as it is started so.
+    pub(crate) fn words(&self, start: &Start) -> String {
+        match self {
+            Self::Syntax { words, .. } => words.clone(),
+            Self::Unknown { gate, .. } => format!("unrecognized feature gate: {gate}"),
+            Self::Locked { gate, to } => {
+                let other = !to;
+                format!("cannot set feature gate {gate} to {other}, feature is locked to {to}")
+            }
+            Self::PreAlpha { gate } => {
+                let value = start.gates.get(gate) == Some(&true);
+                let Behaviour {
+                    emulated,
+                    min_compatibility,
+                    ..
+                } = start.behaviour;
+                format!(
+                    "cannot set feature gate {gate} to {value}, feature is PreAlpha at emulated version {emulated}, min compatibility version {min_compatibility}"
+                )
+            }
+            Self::Dependency { gate, disabled } => format!(
+                "{gate} is enabled, but depends on features that are disabled: [{}]",
+                disabled.join(" ")
+            ),
+        }
+    }
+}
+
 /// Why a binary does not know a name: it says the same of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unknown {

@@ -269,7 +269,7 @@ async fn perform(
                         error.detail
                     )
                 })?;
-                seen.note(change, &object);
+                seen.note(change, &object)?;
                 if let Some(within) = &change.right.namespace {
                     namespace.clone_from(within);
                 }

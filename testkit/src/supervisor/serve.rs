@@ -172,7 +172,26 @@ impl State {
 /// A lock is gone only when the last process that has it open is gone. So the address and the kubelet's place are free
 /// again exactly when nothing uses them any more, also after a SIGKILL.
 fn command(program: &Program, lock: File, log: File) -> io::Result<Command> {
-    let mut command = Command::new(&program.path);
+    let mut command = match program.kubelet {
+        // Every kubelet listens at the same path below /var/lib/kubelet, whatever its flags say, and two that start at once take it
+        // from each other: "address already in use" (observed with four of 1.35 to 1.37). So each has that folder for itself.
+        Some(_) => {
+            let mut command = Command::new("unshare");
+            let script = "mkdir -p /var/lib/kubelet && mount -t tmpfs kubelet /var/lib/kubelet && exec \"$@\"";
+            command.args([
+                "--mount",
+                "--propagation",
+                "private",
+                "sh",
+                "-c",
+                script,
+                "sh",
+            ]);
+            command.arg(&program.path);
+            command
+        }
+        None => Command::new(&program.path),
+    };
     command
         .args(&program.arguments)
         .current_dir(STATE)
