@@ -25,6 +25,7 @@ mod it {
     mod logged;
     mod many;
     mod plugin;
+    mod preflight;
     mod probe;
     mod readme;
     mod recorded;
