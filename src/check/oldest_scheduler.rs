@@ -44,7 +44,8 @@ fn judge(facts: &Facts<'_>) -> Ruling {
                 format!("kube-scheduler {minor} has {MECHANISM} off, or does not have it, and looks at no declared feature")
             })
         } else {
-            let features = known.iter().filter(|it| !it.is_registered(minor));
+            // What a newer scheduler gave up is nothing that it overlooks.
+            let features = known.iter().filter(|it| it.since > minor);
             let features: Vec<&str> = features.map(|it| it.name).collect();
             (!features.is_empty()).then(|| {
                 format!(
