@@ -15,6 +15,7 @@ mod it {
     mod errors;
     mod forwarded;
     mod growing;
+    mod guard;
     mod incarnations;
     #[path = "../live/lacking.rs"]
     #[expect(dead_code, reason = "the live trials read more of it")]

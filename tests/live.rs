@@ -40,6 +40,8 @@ mod forgotten;
 mod forwarded;
 #[path = "live/gates.rs"]
 mod gates;
+#[path = "live/guard.rs"]
+mod guard;
 #[path = "live/hostile.rs"]
 mod hostile;
 #[path = "live/killed.rs"]
@@ -192,6 +194,11 @@ fn main() -> ExitCode {
         let clusters = Arc::clone(&clusters);
         let run = move || probe::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
+    }
+    if let Some(newest) = testkit::minors().pop() {
+        let name = format!("{newest}::{}", guard::NAME);
+        let clusters = Arc::clone(&clusters);
+        add(name, Box::new(move || guard::works(&clusters, &newest)));
     }
     if let [.., newest] = testkit::minors().as_slice() {
         let name = format!("{newest}::{}", skew::NAME);

@@ -11,6 +11,7 @@ pub(crate) mod declared;
 pub(crate) mod explain;
 pub(crate) mod fulfilment;
 pub(crate) mod gates;
+pub(crate) mod guard;
 mod index;
 pub(crate) mod lookup;
 pub(crate) mod message;

@@ -2,6 +2,7 @@
 //!
 //! Shapes as the contract has them. The result follows from the checks alone, so that no format and no exit code can disagree.
 
+use jiff::civil::Date;
 use serde::Serialize;
 
 use super::Header;
@@ -71,8 +72,15 @@ pub(crate) struct Finding {
     /// Where a file says it; no command that reads files fills it yet.
     pub(crate) location: (),
     pub(crate) measurement: Option<Measurement>,
-    /// No command takes suppressions yet.
-    pub(crate) suppressed: (),
+    /// Somebody accepts it: it is told and does not count.
+    pub(crate) suppressed: Option<Suppressed>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Suppressed {
+    pub(crate) reason: String,
+    /// The last day on which it is accepted.
+    pub(crate) expires: Date,
 }
 
 /// A number that was measured, in the unit that the metric's name ends with.
@@ -165,13 +173,16 @@ fn drawn(check: &Check) -> impl Iterator<Item = Drawn> {
         let evidence = finding.evidence.iter();
         let evidence = evidence.map(|evidence| ("Evidence", evidence.text.clone()));
         let advice = finding.advice.iter().map(|text| ("What now", text.clone()));
+        let suppressed = finding.suppressed.iter();
+        let suppressed =
+            suppressed.map(|it| ("Suppressed", format!("until {}: {}", it.expires, it.reason)));
         Drawn {
             title: Text::new(
                 status(check).role,
                 format!("{}: {}", check.id, finding.subject),
             ),
             message: finding.message.clone(),
-            extras: evidence.chain(advice).collect(),
+            extras: evidence.chain(advice).chain(suppressed).collect(),
         }
     })
 }

@@ -11,6 +11,7 @@ pub(crate) mod feature_writers;
 pub(crate) mod gate_history;
 pub(crate) mod gate_skew;
 pub(crate) mod gate_snapshot;
+pub(crate) mod guard_baseline;
 pub(crate) mod nomination_change;
 pub(crate) mod nomination_explanation;
 pub(crate) mod nomination_explanation_list;

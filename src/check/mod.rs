@@ -15,6 +15,7 @@ pub(crate) mod plan;
 pub(crate) mod preflight;
 mod replicas;
 mod start;
+pub(crate) mod suppression;
 mod syntax;
 mod unknown_gate;
 mod version_skew;
@@ -160,7 +161,17 @@ mod tests {
 
     #[test]
     fn every_file_has_its_line() {
-        let files = registry::files("check", &["describe", "mod", "plan", "preflight", "start"]);
+        let files = registry::files(
+            "check",
+            &[
+                "describe",
+                "mod",
+                "plan",
+                "preflight",
+                "start",
+                "suppression",
+            ],
+        );
         let ids: Vec<String> = RULES.iter().map(|rule| rule.id.replace('-', "_")).collect();
         assert_eq!(files, registry::names(ids.iter().map(String::as_str)));
         assert!(RULES.is_sorted_by_key(|rule| rule.id));

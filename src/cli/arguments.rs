@@ -280,12 +280,12 @@ enum Color {
 pub(super) struct OutputArgs {
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats(), ignore_case = false)]
-    output: String,
+    pub(super) output: String,
     #[command(flatten)]
-    look: LookArgs,
+    pub(super) look: LookArgs,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Output options")]
 pub(super) struct LookArgs {
     /// When to colour the output
@@ -296,8 +296,15 @@ pub(super) struct LookArgs {
     verbosity: u8,
 }
 
+/// All but those of reports of checks.
 fn formats() -> PossibleValuesParser {
-    PossibleValuesParser::new(FORMATS.iter().map(|format| format.name))
+    let formats = FORMATS.iter();
+    let formats = formats.filter(|format| !matches!(format.draw, Draw::Checks(_)));
+    PossibleValuesParser::new(formats.map(|format| format.name))
+}
+
+pub(super) fn internal(error: &dyn std::error::Error) -> Error {
+    Error::new(Kind::Internal, "the answer cannot be written as data").because(error)
 }
 
 impl LookArgs {
@@ -336,19 +343,22 @@ impl LookArgs {
     /// Draws blocks, where the format is one for people.
     fn draw_as(&self, format: &str, blocks: &[Block], env: &mut Env) -> Result<(), Error> {
         if let Some(Draw::People(render)) = render::find(format).map(|format| &format.draw) {
-            let color = match self.color {
-                Color::Always => true,
-                Color::Never => false,
-                Color::Auto => env.wants_color(),
-            };
-            let style = Style {
-                color,
-                width: env.width,
-                wide: false,
-            };
-            render(blocks, &style, &mut env.stdout)?;
+            render(blocks, &self.style(env), &mut env.stdout)?;
         }
         Ok(())
+    }
+
+    pub(super) fn style(&self, env: &Env) -> Style {
+        let color = match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => env.wants_color(),
+        };
+        Style {
+            color,
+            width: env.width,
+            wide: false,
+        }
     }
 }
 
@@ -380,15 +390,14 @@ impl OutputArgs {
         raw: Option<Value>,
         env: &mut Env,
     ) -> Result<(), Error> {
-        let format = render::find(&self.output).ok_or_else(|| {
-            Error::new(
-                Kind::Usage,
-                format!(
-                    "unable to match a printer suitable for the output format {:?}",
-                    self.output
-                ),
-            )
-        })?;
+        let no_printer = || {
+            let sentence = format!(
+                "unable to match a printer suitable for the output format {:?}",
+                self.output
+            );
+            Error::new(Kind::Usage, sentence)
+        };
+        let format = render::find(&self.output).ok_or_else(no_printer)?;
         match format.draw {
             Draw::People(_) => {
                 self.draw(&view(answer), env)?;
@@ -396,14 +405,23 @@ impl OutputArgs {
                     (raw, render::find("yaml").map(|format| &format.draw))
                 {
                     env.stdout.write_all(b"\nRaw:\n")?;
-                    yaml(&raw, &mut env.stdout)?;
+                    if format.name == "markdown" {
+                        // Code by its indent alone: no text inside can end it.
+                        let mut text = Vec::new();
+                        yaml(&raw, &mut text)?;
+                        for line in String::from_utf8_lossy(&text).lines() {
+                            write!(env.stdout, "\n    {line}")?;
+                        }
+                        writeln!(env.stdout)?;
+                    } else {
+                        yaml(&raw, &mut env.stdout)?;
+                    }
                 }
             }
+            // The parser takes none of these.
+            Draw::Checks(_) => return Err(no_printer()),
             Draw::Data(render) => {
-                let mut value = serde_json::to_value(answer).map_err(|error| {
-                    Error::new(Kind::Internal, "the answer cannot be written as data")
-                        .because(&error)
-                })?;
+                let mut value = serde_json::to_value(answer).map_err(|error| internal(&error))?;
                 if let (Some(raw), Some(answer)) = (raw, value.as_object_mut()) {
                     answer.insert("raw".to_owned(), raw);
                 }

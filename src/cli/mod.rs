@@ -7,6 +7,7 @@ pub(crate) mod features;
 mod keeping;
 pub(crate) mod nominate;
 mod progress;
+mod reporting;
 mod runtime;
 mod selection;
 mod version;

@@ -183,6 +183,19 @@ pub(crate) enum Told {
     Pool(String),
     /// A kubelet's `cpuManagerPolicy`, as it runs: in 1.35 what it declares depends on it.
     CpuManagerPolicy(String),
+    /// What it counted since it started.
+    Counts(Counts),
+}
+
+/// What a guard looks at of what components count; null where no line told, which is as if nothing was counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Counts {
+    /// Pods that a scheduler has no node for because of declared features, as they are now.
+    pub(crate) unschedulable: Option<u64>,
+    /// Updates that an API server refused because of declared features.
+    pub(crate) refused_updates: Option<u64>,
+    /// A scheduler's attempts that took no longer than so many microseconds.
+    pub(crate) attempts: BTreeMap<u64, u64>,
 }
 
 /// Gates of a process by name. Of thousands that run alike there is one table, which they share.

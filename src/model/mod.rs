@@ -3,6 +3,7 @@
 //! Nothing here reads, judges or prints. Names follow the Kubernetes API (v1, 1.37).
 
 pub(crate) mod access;
+pub(crate) mod baseline;
 pub(crate) mod change;
 pub(crate) mod claim;
 pub(crate) mod component;

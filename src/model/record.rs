@@ -99,7 +99,8 @@ impl StatementRecord {
             }
             Told::Started(at) => self.started_at = Some(*at),
             Told::CpuManagerPolicy(policy) => self.cpu_manager_policy = Some(policy.clone()),
-            Told::Pool(_) => {}
+            // Of one moment, and no setting.
+            Told::Pool(_) | Told::Counts(_) => {}
         }
     }
 

@@ -1,10 +1,15 @@
-//! Output formats: blocks drawn for people, answers written as data.
+//! Output formats: blocks drawn for people, answers written as data, reports of checks written for CI.
 //!
 //! A renderer computes nothing and never sees where the text came from; each escapes every string for its own
 //! medium. A new format is a file with a `render` function, its `mod` line and its line in [`FORMATS`].
 
 pub(crate) mod escape;
+mod github;
 mod json;
+mod junit;
+mod markdown;
+pub(crate) mod report;
+mod sarif;
 mod table;
 mod wide;
 mod wrap;
@@ -15,6 +20,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use crate::block::Block;
+use report::Report;
 
 /// What the reader's side asks of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +36,8 @@ pub(crate) struct Style {
 pub(crate) enum Draw {
     People(fn(&[Block], &Style, &mut dyn Write) -> io::Result<()>),
     Data(fn(&Value, &mut dyn Write) -> io::Result<()>),
+    /// Of reports of checks alone.
+    Checks(fn(&Report, &mut dyn Write) -> io::Result<()>),
 }
 
 pub(crate) struct Format {
@@ -48,14 +56,18 @@ impl Format {
         match (&self.draw, self.name) {
             (Draw::People(_), _) => "\n",
             (Draw::Data(_), "yaml") => "---\n",
-            (Draw::Data(_), _) => "",
+            (Draw::Data(_) | Draw::Checks(_), _) => "",
         }
     }
 }
 
 /// Every format, by name.
 pub(crate) const FORMATS: &[Format] = &[
+    Format::new("github", Draw::Checks(github::render)),
     Format::new("json", Draw::Data(json::render)),
+    Format::new("junit", Draw::Checks(junit::render)),
+    Format::new("markdown", Draw::People(markdown::render)),
+    Format::new("sarif", Draw::Checks(sarif::render)),
     Format::new("table", Draw::People(table::render)),
     Format::new("wide", Draw::People(wide::render)),
     Format::new("yaml", Draw::Data(yaml::render)),
@@ -71,7 +83,7 @@ mod tests {
     use crate::registry;
 
     /// Files of the folder that are no format.
-    const PARTS: [&str; 3] = ["escape", "mod", "wrap"];
+    const PARTS: [&str; 4] = ["escape", "mod", "report", "wrap"];
 
     #[test]
     fn every_file_has_its_line() {

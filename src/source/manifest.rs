@@ -39,15 +39,7 @@ const KINDS: &[(&str, &str, &str)] = &[
 
 /// Reads the Pods of a file, or of standard input where it is `-`.
 pub(crate) fn read(path: &Path, stdin: &mut dyn Read) -> Result<Vec<Manifest>, String> {
-    let bytes = if path.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        let read = stdin.read_to_end(&mut bytes);
-        read.map_err(|error| format!("standard input cannot be read: {error}"))?;
-        bytes
-    } else {
-        std::fs::read(path)
-            .map_err(|error| format!("the path {:?} cannot be read: {error}", path.display()))?
-    };
+    let bytes = bytes(path, stdin)?;
     let of_file = |why: String| format!("{}: {why}", path.display());
     let found: Vec<Manifest> = document::values(&bytes)
         .map_err(of_file)?
@@ -63,6 +55,18 @@ pub(crate) fn read(path: &Path, stdin: &mut dyn Read) -> Result<Vec<Manifest>, S
         )));
     }
     Ok(found)
+}
+
+/// All of a file, or of standard input where it is `-`.
+pub(super) fn bytes(path: &Path, stdin: &mut dyn Read) -> Result<Vec<u8>, String> {
+    if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        let read = stdin.read_to_end(&mut bytes);
+        read.map_err(|error| format!("standard input cannot be read: {error}"))?;
+        return Ok(bytes);
+    }
+    std::fs::read(path)
+        .map_err(|error| format!("the path {:?} cannot be read: {error}", path.display()))
 }
 
 fn manifest(object: &Value) -> Option<Result<Manifest, String>> {

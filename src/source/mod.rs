@@ -4,6 +4,7 @@
 
 mod access;
 pub(crate) mod audit;
+pub(crate) mod baseline;
 pub(crate) mod bundle;
 pub(crate) mod component;
 pub(crate) mod connect;
@@ -22,6 +23,7 @@ pub(crate) mod offline;
 pub(crate) mod pin;
 pub(crate) mod proxy;
 mod retry;
+pub(crate) mod revision;
 mod samples;
 pub(crate) mod scheduler_log;
 mod served;

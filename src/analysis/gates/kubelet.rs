@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::effective::{Table, Tables};
-use super::process;
+use super::{fingerprint, process};
 use crate::answer::gate_skew::{GateValue, Known};
 use crate::model::component::ComponentKind;
 use crate::model::world::World;
@@ -29,6 +29,19 @@ impl KubeletGates {
         };
         Some((on, known.known))
     }
+}
+
+/// Fingerprints of the gates that kubelets use, by node; without those of which a gate is not known.
+pub(crate) fn fingerprints(all: &BTreeMap<String, KubeletGates>) -> BTreeMap<&str, String> {
+    let mut made: BTreeMap<*const Table, Option<String>> = BTreeMap::new();
+    all.iter()
+        .filter_map(|(node, gates)| {
+            let of_table = made
+                .entry(Rc::as_ptr(&gates.table))
+                .or_insert_with(|| fingerprint::of(ComponentKind::Kubelet, &gates.table).relevant);
+            Some((node.as_str(), of_table.clone()?))
+        })
+        .collect()
 }
 
 /// All kubelets of which any document tells more than their Nodes do, by their nodes.

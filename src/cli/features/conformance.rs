@@ -10,11 +10,12 @@ use super::fail_on::FailOn;
 use super::trying::{clear, look};
 use crate::analysis::access;
 use crate::analysis::conformance::{Act, FEATURE, NotNow, Priorities, Seen, Stage, TRIALS, Trial};
-use crate::answer::check_report::{self, Check, CheckReport, Status};
+use crate::answer::check_report::{Check, CheckReport, Status};
 use crate::answer::{API_VERSION, Header, access_report};
 use crate::apply::{Applier, Mode};
-use crate::cli::arguments::{ConnectionArgs, OutputArgs};
+use crate::cli::arguments::ConnectionArgs;
 use crate::cli::keeping::{code_of_review, review};
+use crate::cli::reporting::ReportingArgs;
 use crate::cli::runtime::Runtime;
 use crate::cli::say;
 use crate::env::Env;
@@ -84,7 +85,7 @@ pub(super) struct ConformanceArgs {
     #[command(flatten)]
     connection: ConnectionArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    output: ReportingArgs,
 }
 
 fn wait(text: &str) -> Result<Duration, String> {
@@ -147,7 +148,9 @@ pub(super) fn run(args: &ConformanceArgs, env: &mut Env) -> Result<u8, Error> {
     questions.extend(access::of_changes(foundation.iter().chain(changes), WHY));
     let rights = review(live, &questions, &runtime, env)?;
     if args.dry_run {
-        args.output.show(&rights, access_report::view, env)?;
+        args.output
+            .of_others()?
+            .show(&rights, access_report::view, env)?;
         return Ok(code_of_review(&rights));
     }
     let mut denied = Vec::new();
@@ -308,6 +311,6 @@ fn show(
         args.scheduler
     );
     let answer = CheckReport::new(header, intention, checks);
-    args.output.show(&answer, check_report::view, env)?;
+    args.output.show(&answer, Vec::new(), env)?;
     Ok(args.fail_on.code_of(&answer))
 }

@@ -5,6 +5,7 @@ mod conformance;
 mod declared;
 mod explain;
 mod fail_on;
+mod guard;
 mod lookup;
 mod observation;
 mod preflight;
@@ -12,6 +13,7 @@ mod probe;
 mod rbac;
 mod skew;
 mod snapshot;
+mod suppressions;
 mod trying;
 
 use std::process::ExitCode;
@@ -33,6 +35,7 @@ enum Command {
     Conformance(Box<conformance::ConformanceArgs>),
     Declared(Box<declared::DeclaredArgs>),
     Explain(Box<explain::ExplainArgs>),
+    Guard(Box<guard::GuardArgs>),
     Lookup(Box<lookup::LookupArgs>),
     Preflight(Box<preflight::PreflightArgs>),
     Probe(Box<probe::ProbeArgs>),
@@ -48,6 +51,7 @@ pub(crate) fn main(env: Env) -> ExitCode {
         Command::Conformance(args) => conformance::run(&args, env),
         Command::Declared(args) => declared::run(&args, env),
         Command::Explain(args) => explain::run(&args, env),
+        Command::Guard(args) => guard::run(&args, env),
         Command::Lookup(args) => lookup::run(&args, env),
         Command::Preflight(args) => preflight::run(&args, env),
         Command::Probe(args) => probe::run(&args, env),

@@ -4,15 +4,19 @@
 
 use std::collections::BTreeMap;
 
+use jiff::tz::TimeZone;
+
 use super::fail_on::FailOn;
 use super::observation::{ObservationArgs, Observed, observed, take, take_readable};
+use super::suppressions::SuppressionArgs;
 use crate::analysis::gates::intention::{Earlier, Intention, targets};
 use crate::analysis::gates::skew::Request;
-use crate::answer::check_report::{self, CheckReport, Outcome};
+use crate::answer::check_report::{CheckReport, Outcome};
 use crate::answer::{API_VERSION, Header};
 use crate::catalogue::Catalogue;
-use crate::check::{Facts, RULES, describe, plan, preflight};
-use crate::cli::arguments::{ConnectionArgs, InputArgs, LookArgs, OutputArgs};
+use crate::check::{Facts, RULES, describe, plan, preflight, suppression};
+use crate::cli::arguments::{ConnectionArgs, InputArgs, LookArgs};
+use crate::cli::reporting::{ReportingArgs, rules};
 use crate::cli::runtime::Runtime;
 use crate::env::Env;
 use crate::error::{Error, Kind, exit};
@@ -61,13 +65,15 @@ pub(super) struct PreflightArgs {
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "error")]
     fail_on: FailOn,
     #[command(flatten)]
+    suppressions: SuppressionArgs,
+    #[command(flatten)]
     observation: ObservationArgs,
     #[command(flatten)]
     connection: ConnectionArgs,
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    output: ReportingArgs,
 }
 
 /// What is told of the checks themselves.
@@ -205,6 +211,7 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
     args.output.start_logging();
     let runtime = Runtime::start()?;
     let intention = args.intention.intention(env)?;
+    let suppressions = args.suppressions.read(&runtime, env)?;
     let request = args.observation.request();
 
     // Gather.
@@ -228,6 +235,15 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
         .filter(|rule| is_chosen(rule.id))
         .map(|rule| rule.check(&facts))
         .collect();
+    if let Some(entries) = &suppressions {
+        // Whether one has expired is asked of today, also of files that are old.
+        let today = args
+            .input
+            .now
+            .unwrap_or_else(env.now)
+            .to_zoned(TimeZone::UTC);
+        suppression::apply(&mut checks, entries, today.date());
+    }
     preflight::allow(&mut checks, &args.allow_unknown);
     let header = Header {
         api_version: API_VERSION,
@@ -244,7 +260,7 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
     }
 
     // Show.
-    args.output.show(&answer, check_report::view, env)?;
+    args.output.show(&answer, rules(), env)?;
     Ok(observed.code(args.fail_on.code_of(&answer)))
 }
 

@@ -18,11 +18,12 @@ use crate::analysis::access;
 use crate::analysis::conformance::Look;
 use crate::analysis::probe::need::{self, NoNeed};
 use crate::analysis::probe::{self, Fate, Limits, Part, Request};
-use crate::answer::check_report::{self, CheckReport};
+use crate::answer::check_report::CheckReport;
 use crate::answer::{API_VERSION, Header, access_report};
 use crate::apply::{Applier, Mode};
-use crate::cli::arguments::{ConnectionArgs, OutputArgs};
+use crate::cli::arguments::ConnectionArgs;
 use crate::cli::keeping::{code_of_review, review};
+use crate::cli::reporting::ReportingArgs;
 use crate::cli::runtime::Runtime;
 use crate::cli::say;
 use crate::env::Env;
@@ -104,7 +105,7 @@ pub(super) struct ProbeArgs {
     #[command(flatten)]
     connection: ConnectionArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    output: ReportingArgs,
 }
 
 /// kubectl's words.
@@ -173,7 +174,9 @@ pub(super) fn run(args: &ProbeArgs, env: &mut Env) -> Result<u8, Error> {
     questions.extend(access::of_changes(&probe::possible_changes(&request), WHY));
     if args.show_access {
         let rights = review(live, &questions, &runtime, env)?;
-        args.output.show(&rights, access_report::view, env)?;
+        args.output
+            .of_others()?
+            .show(&rights, access_report::view, env)?;
         return Ok(code_of_review(&rights));
     }
 
@@ -237,7 +240,7 @@ pub(super) fn run(args: &ProbeArgs, env: &mut Env) -> Result<u8, Error> {
     }
 
     // Show.
-    args.output.show(&answer, check_report::view, env)?;
+    args.output.show(&answer, Vec::new(), env)?;
     Ok(args.fail_on.code_of(&answer))
 }
 

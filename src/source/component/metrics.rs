@@ -1,4 +1,4 @@
-//! The feature gates in a component's `/metrics` text, its version and its start; every other family is passed over.
+//! The feature gates in a component's `/metrics` text, its version, its start and a few counts; every other family is passed over.
 //!
 //! Observed on 1.35.4, 1.36.3 and 1.37.2: one line a gate, `kubernetes_feature_enabled{name="X",stage="BETA"} 1`. The text may be
 //! megabytes and comes in parts, so no line is kept but one that two parts share. It must not look at the rest of the text. The
@@ -9,8 +9,8 @@ use std::io::BufRead;
 
 use jiff::Timestamp;
 
-use super::{DocumentError, foreign};
-use crate::model::component::{ComponentKind, ComponentVersion, Told};
+use super::{DocumentError, counts, foreign};
+use crate::model::component::{ComponentKind, ComponentVersion, Counts, Told};
 use crate::model::version::Minor;
 
 const GATES: &[u8] = b"kubernetes_feature_enabled{";
@@ -69,6 +69,7 @@ pub(crate) struct Scan {
     gates: BTreeMap<String, bool>,
     version: ComponentVersion,
     started: Option<Timestamp>,
+    counts: Counts,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -198,6 +199,8 @@ impl Scan {
             self.version.git = label(labels, "git_version").or(self.version.git.take());
         } else if let Some(value) = line.strip_prefix(STARTED) {
             self.started = seconds(value);
+        } else {
+            counts::take(&mut self.counts, line);
         }
     }
 
@@ -236,12 +239,13 @@ impl Scan {
             .into_iter()
             .chain(version.map(Told::Version))
             .chain(self.started.map(Told::Started))
+            .chain((self.counts != Counts::default()).then_some(Told::Counts(self.counts)))
             .collect())
     }
 }
 
 /// The labels of a line after its name and brace.
-fn labels_of(rest: &[u8]) -> Option<&str> {
+pub(super) fn labels_of(rest: &[u8]) -> Option<&str> {
     let (labels, _) = std::str::from_utf8(rest).ok()?.rsplit_once('}')?;
     Some(labels)
 }
@@ -267,7 +271,7 @@ fn seconds(value: &[u8]) -> Option<Timestamp> {
 }
 
 /// The value of a label, unescaped (exposition format 0.0.4).
-fn label(labels: &str, wanted: &str) -> Option<String> {
+pub(super) fn label(labels: &str, wanted: &str) -> Option<String> {
     let mut rest = labels;
     loop {
         let (name, after) = rest.split_once("=\"")?;
@@ -392,6 +396,7 @@ mod tests {
             "kubernetes_build_info{git_version=\"v1.37.2\"} 1\n",
             "version_info{binary=\"1.37.2\",component=\"kube\",emulation=\"1.36\"} 1\n",
             "process_start_time_seconds 1.7645184e+09\n",
+            "scheduler_unschedulable_pods{plugin=\"NodeDeclaredFeatures\",profile=\"a\"} 2\n",
             "other{name=\"kubernetes_feature_enabled{\"} 1\n",
             "<html>",
             "kube",

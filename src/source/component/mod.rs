@@ -4,6 +4,7 @@
 //! Bytes that are something else (a login page, a Status) are a fault, never an empty answer.
 
 mod configz;
+mod counts;
 pub(crate) mod flags;
 mod flagz;
 pub(crate) mod metrics;

@@ -1,0 +1,245 @@
+//! `kubectl features guard`: whether a staged roll-out has to stop, by numbers held against those of before.
+//!
+//! It looks once, or again and again until a number is past its threshold. It must not change anything.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use super::fail_on::FailOn;
+use super::observation::{ObservationArgs, Observed, observed, take};
+use crate::analysis::declared::Request;
+use crate::analysis::guard::{CONDITIONS, Facts, LEAST, Limit, Rules, readings, wants};
+use crate::answer::check_report::{self, CheckReport};
+use crate::answer::guard_baseline::{self, GuardBaseline};
+use crate::answer::{API_VERSION, Header};
+use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs};
+use crate::cli::runtime::Runtime;
+use crate::cli::tell;
+use crate::env::Env;
+use crate::error::{Error, Kind, exit};
+use crate::model::baseline::Baseline;
+use crate::source::watch::Deadline;
+use crate::source::{Origin, baseline};
+
+const EXAMPLES: &str = "
+Examples:
+  # Measure before the roll-out
+  kubectl features guard baseline -o json > before.json
+
+  # Watch a step of it; end with 3 at the first number that is past its threshold
+  kubectl features guard --baseline before.json --for 10m --every 30s
+
+  # Look once, with other thresholds
+  kubectl features guard --baseline before.json --threshold missing-declarations=+5% --threshold pending-pods=10
+
+";
+
+/// Say whether a staged roll-out has to stop
+///
+/// Measures what nodes declare, what kubelets run with and which Pods wait for a declared feature, and holds it against thresholds
+/// and a baseline. Ends with 3 if a number is past its threshold, and with 5 if one could not be measured.
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(super) struct GuardArgs {
+    #[command(subcommand)]
+    measure: Option<Measure>,
+    /// Hold it against the numbers of this file, which guard baseline has written; - is standard input
+    #[arg(long, value_name = "FILE", required = true)]
+    baseline: Option<PathBuf>,
+    /// Threshold of a condition: 0.2 or 20%, +0.1 above the baseline, 2x the baseline; may be repeated, and each counts
+    #[arg(long, value_name = "CONDITION=VALUE", value_parser = threshold)]
+    threshold: Vec<(String, Limit)>,
+    /// Take a number past its threshold for unknown if it is of fewer nodes or Pods
+    #[arg(long, value_name = "N", default_value_t = LEAST, value_parser = clap::value_parser!(u64).range(1..))]
+    min_sample: u64,
+    /// Only these conditions; may be repeated
+    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = condition)]
+    select: Vec<String>,
+    /// Look again and again for so long, with a unit (10m)
+    #[arg(long = "for", value_name = "DURATION", value_parser = time)]
+    lasting: Option<Duration>,
+    /// Time between two looks, with a unit (30s)
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = time, requires = "lasting")]
+    every: Duration,
+    /// Stop at warnings, too, with 4
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value = "error")]
+    fail_on: FailOn,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Measure {
+    /// Measure now, for later
+    Baseline(CommonArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct CommonArgs {
+    #[command(flatten)]
+    observation: ObservationArgs,
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let time: SignedDuration = text
+        .parse()
+        .map_err(|_| "give a time with a unit, e.g. 30s, 10m".to_owned())?;
+    Duration::try_from(time)
+        .ok()
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "it must be more than nothing".to_owned())
+}
+
+fn condition(text: &str) -> Result<String, String> {
+    if CONDITIONS.iter().any(|it| it.id == text) {
+        return Ok(text.to_owned());
+    }
+    let ids: Vec<&str> = CONDITIONS.iter().map(|it| it.id).collect();
+    let ids = ids.join(", ");
+    Err(format!("there is no condition {text:?}; there are {ids}"))
+}
+
+fn threshold(text: &str) -> Result<(String, Limit), String> {
+    let (name, value) = text.split_once('=').ok_or("give CONDITION=VALUE")?;
+    Ok((condition(name)?, value.parse()?))
+}
+
+pub(super) fn run(args: &GuardArgs, env: &mut Env) -> Result<u8, Error> {
+    // Parse.
+    let common = match &args.measure {
+        Some(Measure::Baseline(common)) => common,
+        None => &args.common,
+    };
+    common.output.start_logging();
+    let runtime = Runtime::start()?;
+    let request = Request {
+        observation: common.observation.request(),
+        ..Request::default()
+    };
+    let Some(path) = args.baseline.as_deref().filter(|_| args.measure.is_none()) else {
+        return measure(common, &request, &runtime, env);
+    };
+    if args.lasting.is_some() && !common.input.from.is_empty() {
+        return Err(Error::new(
+            Kind::Usage,
+            "files do not change: --for and --from exclude each other",
+        ));
+    }
+    let baseline = baseline::read(path, &mut env.stdin).map_err(|why| {
+        Error::new(Kind::BadData, why)
+            .hint("write one with: kubectl features guard baseline -o json > FILE")
+    })?;
+    let rules = rules(args, &baseline);
+
+    // Gather and analyse, until there is a reason to stop.
+    let end = Deadline::after(args.lasting.or(Some(Duration::ZERO)));
+    let (answer, observed) = loop {
+        let next = Deadline::after(Some(args.every));
+        match look(common, &request, &runtime, env) {
+            Ok(observed) => {
+                let answer = report(args, &rules, &request, &observed, env);
+                let is_breach = args.fail_on.code_of(&answer);
+                let is_breach = [exit::FINDING, exit::WARNING].contains(&is_breach);
+                if is_breach || end.is_over() || observed.interrupted.is_some() {
+                    break (answer, observed);
+                }
+            }
+            // A server that is being replaced is no breach; at the end it is a failure.
+            Err(error) if error.kind == Kind::Unreachable && !end.is_over() => {
+                tell(&[error], env);
+            }
+            Err(error) => return Err(error),
+        }
+        let pause = next.left().min(end.left());
+        let pause = Deadline::after(pause).keep(std::future::pending::<()>());
+        let _: Option<()> = runtime.block_on(pause)?;
+    };
+
+    // Show.
+    common.output.show(&answer, check_report::view, env)?;
+    Ok(observed.code(args.fail_on.code_of(&answer)))
+}
+
+fn rules<'b>(args: &GuardArgs, baseline: &'b Baseline) -> Rules<'b> {
+    let mut limits: BTreeMap<String, Vec<Limit>> = BTreeMap::new();
+    for (name, limit) in &args.threshold {
+        limits.entry(name.clone()).or_default().push(*limit);
+    }
+    Rules {
+        baseline,
+        limits,
+        least: args.min_sample,
+    }
+}
+
+/// Writes down what is.
+fn measure(
+    common: &CommonArgs,
+    request: &Request,
+    runtime: &Runtime,
+    env: &mut Env,
+) -> Result<u8, Error> {
+    let observed = look(common, request, runtime, env)?;
+    let facts = Facts::new(&observed.world, request, observed.now);
+    let (readings, unknown) = readings(&facts);
+    let is_incomplete = !unknown.is_empty();
+    let answer = GuardBaseline {
+        header: header("GuardBaseline", &observed, env),
+        readings,
+        unknown,
+    };
+    common.output.show(&answer, guard_baseline::view, env)?;
+    let code = FailOn::Never.code(None, is_incomplete);
+    Ok(observed.code(code))
+}
+
+fn look(
+    common: &CommonArgs,
+    request: &Request,
+    runtime: &Runtime,
+    env: &mut Env,
+) -> Result<Observed, Error> {
+    let input = &common.input;
+    if !input.from.is_empty() {
+        return take(&input.from, input.now, env);
+    }
+    let connected = common.observation.connect(&common.connection, env);
+    let origins = [Origin::Live(Box::new(runtime.block_on(connected)??))];
+    let wants = |world: &_| wants::wants(world, &request.observation);
+    observed(&origins, wants, input.now, runtime, env)
+}
+
+fn report(
+    args: &GuardArgs,
+    rules: &Rules<'_>,
+    request: &Request,
+    observed: &Observed,
+    env: &Env,
+) -> CheckReport {
+    let facts = Facts::new(&observed.world, request, observed.now);
+    let is_chosen = |id: &str| args.select.is_empty() || args.select.iter().any(|it| it == id);
+    let checks = CONDITIONS.iter().filter(|it| is_chosen(it.id));
+    let checks = checks.map(|it| it.check(&facts, rules)).collect();
+    let intention = format!("go on, held against {:.0}", rules.baseline.now);
+    CheckReport::new(header("CheckReport", observed, env), intention, checks)
+}
+
+fn header(kind: &'static str, observed: &Observed, env: &Env) -> Header {
+    Header {
+        api_version: API_VERSION,
+        kind,
+        generated_at: (env.now)(),
+        now: observed.now,
+        sources: observed.world.sources().cloned().collect(),
+        coverage: observed.world.coverage().cloned().collect(),
+    }
+}
