@@ -20,6 +20,8 @@ tools:
 	command -v cc >/dev/null || missing="$$missing gcc libc6-dev"; \
 	command -v unshare >/dev/null && command -v setpriv >/dev/null || missing="$$missing util-linux"; \
 	command -v script >/dev/null || missing="$$missing bsdutils"; \
+	command -v git >/dev/null || missing="$$missing git"; \
+	command -v xmllint >/dev/null || missing="$$missing libxml2-utils"; \
 	if [ -n "$$missing" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -y -q $$missing; \
 	  else echo "error: install these first:$$missing"; exit 1; fi; \

@@ -31,6 +31,7 @@ mod it {
     mod readme;
     mod recorded;
     mod refusals;
+    mod reports;
     mod requirements;
     #[path = "../live/rows.rs"]
     #[expect(dead_code, reason = "the live trials read more of it")]
@@ -38,6 +39,7 @@ mod it {
     mod several;
     mod signals;
     mod skew;
+    mod templates;
     mod watch;
     mod wrapped;
 }

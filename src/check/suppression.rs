@@ -33,7 +33,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Suppression>, String> {
     let file: File = serde_saphyr::from_str(text).map_err(|error| {
         // The first line says what and where; the rest draws the source.
         let error = error.to_string();
-        error.lines().next().unwrap_or_default().to_owned()
+        let first = error.lines().next().unwrap_or_default();
+        first.trim_start_matches("error: ").to_owned()
     })?;
     for entry in &file.suppressions {
         if RULES.iter().all(|rule| rule.id != entry.check) {
@@ -307,7 +308,7 @@ suppressions:
                 "there is no check \"looked-gate\"",
             ),
             ("the pool goes next week", "''", "no subject or no reason"),
-            ("2026-12-24", "soon", "soon"),
+            ("2026-12-24", "soon", "line 5 column 12"),
             ("  expires: 2026-12-24\n", "", "expires"),
             ("  reason", "  until: x\n  reason", "until"),
         ] {
