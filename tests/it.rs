@@ -26,6 +26,7 @@ mod it {
     mod logged;
     mod many;
     mod plugin;
+    mod preflight;
     mod probe;
     mod readme;
     mod recorded;

@@ -157,33 +157,34 @@ fn told(leaving: &Leaving<'_>, pods: &[Affected<'_>], message: String, advice: &
 
 /// Updates in flight on kubelets whose gates of resizing go off.
 fn resizes(facts: &Facts<'_>) -> Vec<Finding> {
-    let losing = facts.meant().filter_map(|target| {
+    let mut resizing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for pod in facts.world.pods().map(|pod| &pod.value) {
+        let is_resized = CONDITIONS.iter().any(|kind| pod.condition(kind).is_some());
+        if let Some(node) = pod.node.as_deref().filter(|_| is_resized) {
+            let name = format!("{}/{}", pod.name.namespace, pod.name.name);
+            resizing.entry(node).or_default().push(name);
+        }
+    }
+    let found = facts.meant().filter_map(|target| {
+        let pods = resizing.get(target.name.identity.as_str())?;
         let (before, after) = (target.before.as_ref()?, target.after.as_ref()?);
-        let gates = RESIZING
-            .iter()
-            .filter(|gate| before.does(gate) == Some(true) && after.does(gate) == Some(false));
-        let gates: Vec<&str> = gates.copied().collect();
-        (!gates.is_empty()).then(|| (target, gates.join(", ")))
-    });
-    losing
-        .filter_map(|(target, gates)| {
-            let pods = facts.world.pods().map(|pod| &pod.value).filter(|pod| {
-                pod.node.as_ref() == Some(&target.name.identity)
-                    && CONDITIONS.iter().any(|kind| pod.condition(kind).is_some())
-            });
-            let names: Vec<String> = pods
-                .map(|pod| format!("{}/{}", pod.name.namespace, pod.name.name))
-                .collect();
-            (!names.is_empty()).then(|| {
-                finding(
-                    target.name.to_string(),
-                    format!("{gates} would go off while Pods are being resized there"),
-                    names,
-                    ["wait until their conditions PodResizePending and PodResizeInProgress are gone".to_owned()],
-                )
-            })
+        let goes =
+            |gate: &&&str| before.does(gate) == Some(true) && after.does(gate) == Some(false);
+        let gates: Vec<&str> = RESIZING.iter().filter(goes).copied().collect();
+        (!gates.is_empty()).then(|| {
+            let gates = gates.join(", ");
+            finding(
+                target.name.to_string(),
+                format!("{gates} would go off while Pods are being resized there"),
+                pods.clone(),
+                [
+                    "wait until their conditions PodResizePending and PodResizeInProgress are gone"
+                        .to_owned(),
+                ],
+            )
         })
-        .collect()
+    });
+    found.collect()
 }
 
 /// Gates by which a kubelet resizes (kubernetes 1.35 to 1.37, `pkg/features/kube_features.go`).

@@ -2,6 +2,8 @@
 //!
 //! It must not look at how real components count (`tests/live/guard.rs`).
 
+#![expect(clippy::disallowed_methods, reason = "a test reads files")]
+
 use std::fs;
 use std::path::Path;
 
@@ -66,14 +68,21 @@ fn inputs(folder: &Path, moment: &str, counted: Counted) -> Vec<String> {
         fs::write(&path, text).expect("the folder takes it");
         path.display().to_string()
     };
-    let kubelet = recorded("features/1.35/kubelet/metrics-features.txt");
-    let from = [
+    let kubelet = |node: &str, minor: &str| {
+        let path = recorded(&format!("features/{minor}/kubelet/metrics-features.txt"));
+        format!("metrics@kubelet/{node}:{path}")
+    };
+    let mut from = vec![
         recorded(&format!("declared/{moment}/nodes.json")),
         recorded(&format!("declared/{moment}/leases.json")),
         format!("metrics@kube-scheduler/s:{}", file("scheduler", scheduler)),
         format!("metrics@kube-apiserver/a:{}", file("server", server)),
-        format!("metrics@kubelet/n3:{kubelet}"),
+        kubelet("n2", "1.36"),
     ];
+    // Before, its gate was on, as it is not by default.
+    if moment == "gate-off" {
+        from.push(kubelet("n3", "1.35"));
+    }
     let from = from
         .into_iter()
         .flat_map(|path| ["--from".to_owned(), path]);

@@ -3,7 +3,9 @@
 //! What is due is written before it is looked at; a guard that watches is started before the thing that it has to see.
 
 use std::error::Error;
+use std::io::Read;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
@@ -118,18 +120,18 @@ fn a_step_that_works(cluster: &Cluster, file: &Path, minor: &str) -> Result<(), 
 
 /// The next pool loses a feature, while a guard watches.
 fn a_step_that_breaks(cluster: &Cluster, file: &Path, minor: &str) -> Result<(), Box<dyn Error>> {
+    let mut watching = Watching::start(cluster, file)?;
     again(cluster, "n3", minor, &format!("{BROKEN}=false"), |list| {
         !list.contains(BROKEN)
     })?;
+    let (code, answer) = watching.end()?;
+    due(&format!("exit code: {answer:#}"), &code, &Some(3))?;
     // One node alone shows nothing, unless somebody says so.
-    let (code, answer) = against(cluster, "admin", file, &[])?;
-    due(&format!("exit code: {answer:#}"), &code, &Some(5))?;
-    let declares = status(&answer, "missing-declarations");
+    let (code, of_one) = against(cluster, "admin", file, &[])?;
+    due(&format!("exit code: {of_one:#}"), &code, &Some(5))?;
+    let declares = status(&of_one, "missing-declarations");
     due("declarations", &declares, &"Unknown".to_owned())?;
 
-    let flags = ["--min-sample", "1", "--for", "10m", "--every", "1s"];
-    let (code, answer) = against(cluster, "admin", file, &flags)?;
-    due(&format!("exit code: {answer:#}"), &code, &Some(3))?;
     let findings = findings(&answer, "missing-declarations");
     let subjects: Vec<&str> = findings.iter().map(|it| word(&it["subject"])).collect();
     let version = format!("v{}", cluster.version().trim_start_matches('v'));
@@ -234,6 +236,44 @@ fn again(
         Ok(())
     })?;
     declared::beats(cluster, node)
+}
+
+/// A guard that looks each second, and ends with its trial.
+struct Watching(Child);
+
+impl Watching {
+    fn start(cluster: &Cluster, file: &Path) -> Result<Self, Box<dyn Error>> {
+        let plugin = Path::new(env!("CARGO_BIN_EXE_kubectl-features"));
+        let watching = Command::new(plugin)
+            .args(["guard", "-o", "json", "--pool-label", "pool"])
+            .args(["--min-sample", "1", "--for", "2m", "--every", "1s"])
+            .args(reach(cluster))
+            .arg("--baseline")
+            .arg(file)
+            .env_clear()
+            .env("KUBECONFIG", cluster.kubeconfig("admin"))
+            .stdout(Stdio::piped())
+            .spawn()?;
+        Ok(Self(watching))
+    }
+
+    /// Waits for its own end; its exit code and its answer.
+    fn end(&mut self) -> Result<(Option<i32>, Value), Box<dyn Error>> {
+        let mut text = String::new();
+        let mut stdout = self.0.stdout.take().ok_or("it has no output")?;
+        stdout.read_to_string(&mut text)?;
+        let code = self.0.wait()?.code();
+        let answer = serde_json::from_str(&text);
+        Ok((code, answer.map_err(|_| format!("{code:?}: {text:?}"))?))
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
 }
 
 fn guard(cluster: &Cluster, user: &str, arguments: &[&str]) -> Result<Run, Box<dyn Error>> {

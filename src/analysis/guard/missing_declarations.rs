@@ -21,7 +21,7 @@ pub(super) const CONDITION: Condition = Condition {
 
 /// A node that left its Lease behind still has its list, so every node counts.
 fn read(facts: &Facts<'_>) -> Readings {
-    let mut readings = Readings::default();
+    let mut readings = facts.of_nodes();
     for (group, members) in facts.groups() {
         let release = group.version.as_deref().and_then(Release::parse);
         let Some(release) = release else {

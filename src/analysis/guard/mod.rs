@@ -25,6 +25,8 @@ use crate::answer::gate_skew::Severity;
 use crate::answer::nomination_explanation::Evidence;
 use crate::answer::parts::some;
 use crate::model::baseline::{Baseline, Nodes, Of, Reading};
+use crate::model::coverage::State;
+use crate::model::want::Want;
 use crate::model::world::World;
 pub(crate) use limit::Limit;
 
@@ -80,6 +82,17 @@ impl<'w> Facts<'w> {
             world,
             gates: kubelet::all(world, request.observation.pool_label.as_deref()),
             nodes: declared::judge(world, request, now),
+        }
+    }
+
+    /// What is said before any number of nodes.
+    fn of_nodes(&self) -> Readings {
+        let state = self.world.state_of(&Want::Nodes);
+        let is_lost = state.is_some_and(|state| state != State::Complete);
+        let text = is_lost.then(|| "nodes were not all read".to_owned());
+        Readings {
+            unknown: text.into_iter().collect(),
+            ..Readings::default()
         }
     }
 
@@ -167,7 +180,7 @@ impl Seen {
         Some(Self {
             value: counted::slowest(&buckets)?,
             sample,
-            detail: format!("{sample} attempts since the baseline"),
+            detail: format!("{sample} attempts since the baseline, or its own start since"),
             buckets,
             ..self
         })

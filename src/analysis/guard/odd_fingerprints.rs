@@ -21,7 +21,7 @@ pub(super) const CONDITION: Condition = Condition {
 };
 
 fn read(facts: &Facts<'_>) -> Readings {
-    let mut readings = Readings::default();
+    let mut readings = facts.of_nodes();
     let fingerprints = kubelet::fingerprints(&facts.gates);
     for (nodes, members) in facts.groups() {
         let of = Of {

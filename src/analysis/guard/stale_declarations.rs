@@ -20,7 +20,7 @@ pub(super) const CONDITION: Condition = Condition {
 
 /// What cannot be judged is no part of the share, and unknown.
 fn read(facts: &Facts<'_>) -> Readings {
-    let mut readings = Readings::default();
+    let mut readings = facts.of_nodes();
     let is = |judged: &Judged<'_>, freshness| judged.judgement.freshness == freshness;
     for (nodes, members) in facts.groups() {
         let names = |freshness| -> Vec<String> {

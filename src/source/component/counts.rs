@@ -61,7 +61,7 @@ fn micros(text: &str) -> Option<u64> {
     reason = "it was looked at before"
 )]
 fn whole(number: f64) -> Option<u64> {
-    (number >= 0.0 && number < 9e15).then_some(number as u64)
+    (0.0..9e15).contains(&number).then_some(number as u64)
 }
 
 #[cfg(test)]
