@@ -87,7 +87,7 @@ impl ReportingArgs {
     pub(super) fn of_others(&self) -> Result<OutputArgs, Error> {
         let is_of_checks = |format: &Format| matches!(format.draw, Draw::Checks(_));
         if render::find(&self.output).is_some_and(is_of_checks) || !self.report.is_empty() {
-            let sentence = "rights are no report of checks: junit, sarif, github and --report are for those alone";
+            let sentence = "this is no report of checks: junit, sarif, github and --report are for those alone";
             return Err(Error::new(Kind::Usage, sentence));
         }
         Ok(OutputArgs {

@@ -118,7 +118,10 @@ fn the_action_annotates_and_reads_suppressions_from_the_base() {
             "ACTION" => root().join("ci").display().to_string(),
             "EVENT" => event.to_owned(),
             "BASE" => base.to_owned(),
-            "INTENTION" => "--to-version 1.37".to_owned(),
+            "INTENTION" => {
+                "--to-version 1.37 --allow-unknown freshness,oldest-scheduler,version-skew"
+                    .to_owned()
+            }
             "FILES" => "kubelet.yaml\n".to_owned(),
             "SUPPRESSIONS" => "accepted.yaml".to_owned(),
             _ => {
@@ -181,7 +184,10 @@ fn the_gitlab_job_reads_suppressions_from_the_target() {
     };
     let folder = checkout();
     let given = [
-        ("INTENTION", "--to-version 1.37"),
+        (
+            "INTENTION",
+            "--to-version 1.37 --allow-unknown freshness,oldest-scheduler,version-skew",
+        ),
         ("FILES", "kubelet.yaml"),
         ("SUPPRESSIONS", "accepted.yaml"),
     ];
@@ -212,7 +218,9 @@ fn the_tekton_task_hands_its_parameters_on() {
         let declared = params.iter().find(|it| it["name"] == name);
         let declared = declared.unwrap_or_else(|| panic!("{name} is not declared"));
         match name {
-            "intention" => "--to-version 1.37",
+            "intention" => {
+                "--to-version 1.37 --allow-unknown freshness,oldest-scheduler,version-skew"
+            }
             "files" => "kubelet.yaml",
             "suppressions" => "accepted.yaml",
             "suppressions-ref" => "origin/main",
@@ -261,7 +269,13 @@ fn without_files_nothing_is_asked() {
     let run = sh(
         "preflight.sh",
         folder.path(),
-        &[("INTENTION", "--to-version 1.37"), ("FILES", "\n")],
+        &[
+            (
+                "INTENTION",
+                "--to-version 1.37 --allow-unknown freshness,oldest-scheduler,version-skew",
+            ),
+            ("FILES", "\n"),
+        ],
     );
     assert_eq!(run.status.code(), Some(2), "{}", said(&run));
     assert!(said(&run).contains("name configuration files in FILES"));

@@ -12,10 +12,11 @@ use super::fail_on::FailOn;
 use super::observation::{ObservationArgs, Observed, observed, take};
 use crate::analysis::declared::Request;
 use crate::analysis::guard::{CONDITIONS, Facts, LEAST, Limit, Rules, readings, wants};
-use crate::answer::check_report::{self, CheckReport};
+use crate::answer::check_report::CheckReport;
 use crate::answer::guard_baseline::{self, GuardBaseline};
 use crate::answer::{API_VERSION, Header};
-use crate::cli::arguments::{ConnectionArgs, InputArgs, OutputArgs};
+use crate::cli::arguments::{ConnectionArgs, InputArgs};
+use crate::cli::reporting::ReportingArgs;
 use crate::cli::runtime::Runtime;
 use crate::cli::tell;
 use crate::env::Env;
@@ -86,7 +87,7 @@ struct CommonArgs {
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    output: ReportingArgs,
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -165,7 +166,7 @@ pub(super) fn run(args: &GuardArgs, env: &mut Env) -> Result<u8, Error> {
     };
 
     // Show.
-    common.output.show(&answer, check_report::view, env)?;
+    common.output.show(&answer, Vec::new(), env)?;
     Ok(observed.code(args.fail_on.code_of(&answer)))
 }
 
@@ -188,6 +189,7 @@ fn measure(
     runtime: &Runtime,
     env: &mut Env,
 ) -> Result<u8, Error> {
+    let output = common.output.of_others()?;
     let observed = look(common, request, runtime, env)?;
     let facts = Facts::new(&observed.world, request, observed.now);
     let (readings, unknown) = readings(&facts);
@@ -197,7 +199,7 @@ fn measure(
         readings,
         unknown,
     };
-    common.output.show(&answer, guard_baseline::view, env)?;
+    output.show(&answer, guard_baseline::view, env)?;
     let code = FailOn::Never.code(None, is_incomplete);
     Ok(observed.code(code))
 }
