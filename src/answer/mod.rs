@@ -21,6 +21,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::model::coverage::{Coverage, Source};
+use crate::model::world::World;
 
 /// `apiVersion` of every document that we print.
 pub(crate) const API_VERSION: &str = "kube-placement.dev/v1alpha1";
@@ -36,4 +37,23 @@ pub(crate) struct Header {
     pub(crate) now: Timestamp,
     pub(crate) sources: Vec<Source>,
     pub(crate) coverage: Vec<Coverage>,
+}
+
+impl Header {
+    /// The header of an answer about all that one World holds.
+    pub(crate) fn of(
+        kind: &'static str,
+        world: &World,
+        now: Timestamp,
+        generated_at: Timestamp,
+    ) -> Self {
+        Self {
+            api_version: API_VERSION,
+            kind,
+            generated_at,
+            now,
+            sources: world.sources().cloned().collect(),
+            coverage: world.coverage().cloned().collect(),
+        }
+    }
 }

@@ -16,6 +16,10 @@ use crate::model::version::Minor;
 /// 0.37.2, `featuregate/feature_gate.go`, `setUnsetAlphaGates`).
 pub(crate) const META_GATES: [&str; 2] = ["AllAlpha", "AllBeta"];
 
+/// A gate that schedulers do not register although the other components of their minor do: k8s.io/controller-manager has it, which
+/// they do not link (1.36.3, 1.37.2).
+pub(crate) const NOT_OF_SCHEDULERS: &str = "ControllerManagerReleaseLeaderElectionLockOnExit";
+
 /// Binaries that KEPs name.
 pub(crate) const COMPONENTS: [&str; 6] = [
     "cloud-controller-manager",
@@ -43,6 +47,16 @@ impl Stage {
             Self::Beta => "Beta",
             Self::General => "GA",
             Self::Deprecated => "Deprecated",
+        }
+    }
+
+    /// The gate that sets all of this stage which are not set by name (component-base 1.37, `featuregate/feature_gate.go`,
+    /// `setUnsetAlphaGates`, `setUnsetBetaGates`).
+    pub(crate) fn meta_gate(self) -> Option<&'static str> {
+        match self {
+            Self::Alpha => Some(META_GATES[0]),
+            Self::Beta => Some(META_GATES[1]),
+            Self::General | Self::Deprecated => None,
         }
     }
 }

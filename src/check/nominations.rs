@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Docs, Facts, Rule, Ruling, finding, preflight};
+use super::{Docs, Facts, Rule, Ruling, finding};
 use crate::answer::check_report::Finding;
 use crate::answer::gate_skew::Severity;
 use crate::model::coverage::State;
 use crate::model::pod::{OwnedField, Pod};
+use crate::model::want::Want;
 
 pub(super) const RULE: Rule = Rule {
     id: "nominations",
@@ -52,7 +53,7 @@ fn judge(facts: &Facts<'_>) -> Ruling {
         .filter(|pod| pod.nominated_node.is_some() && pod.node.is_none() && !pod.finished());
     let mut evidence: Vec<String> = waiting.map(told).collect();
     evidence.sort();
-    let is_seen = facts.world.state_of(&preflight::pods()) == Some(State::Complete)
+    let is_seen = facts.world.state_of(&Want::every_pod()) == Some(State::Complete)
         || facts.world.pods().any(|pod| pod.value.component.is_none());
     Ruling {
         findings: found(&going, evidence),

@@ -12,18 +12,8 @@ use crate::analysis::gates::wants;
 use crate::analysis::{declared, lookup};
 use crate::answer::check_report::{Check, Status};
 use crate::catalogue::{Catalogue, META_GATES};
-use crate::model::selector::{FieldSelector, LabelSelector};
 use crate::model::want::Want;
 use crate::model::world::World;
-
-/// Every Pod: one list.
-pub(super) fn pods() -> Want {
-    Want::Pods {
-        namespace: None,
-        labels: LabelSelector::default(),
-        fields: FieldSelector::default(),
-    }
-}
 
 /// What the rules want to be read, all together.
 pub(crate) fn wants(world: &World, request: &Request, now: Timestamp) -> BTreeSet<Want> {
@@ -33,7 +23,7 @@ pub(crate) fn wants(world: &World, request: &Request, now: Timestamp) -> BTreeSe
     };
     let mut wants = wants::wants(world, request);
     wants.extend(declared::wants::wants(world, &of_lists, now));
-    wants.insert(pods());
+    wants.insert(Want::every_pod());
     wants
 }
 

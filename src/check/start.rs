@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::{Facts, Ruling, finding};
 use crate::analysis::gates::intention::Target;
 use crate::analysis::gates::start::{Fault, Source};
-use crate::answer::check_report::Finding;
 use crate::answer::parts::some;
 use crate::model::component::ComponentKind;
 use crate::model::version::Minor;
@@ -73,14 +72,12 @@ pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Word
             let places: Vec<&str> = sources.iter().map(|source| source.words()).collect();
             let set = format!("set in {}", places.join(" and "));
             let evidence = [set].into_iter().filter(|_| !places.is_empty());
-            Finding {
-                ..finding(
-                    some(&names),
-                    format!("{}{version} would not start: {message}", kind.word()),
-                    evidence.chain([dies(kind, &sources, &prints)]),
-                    words.advice,
-                )
-            }
+            finding(
+                some(&names),
+                format!("{}{version} would not start: {message}", kind.word()),
+                evidence.chain([dies(kind, &sources, &prints)]),
+                words.advice,
+            )
         },
     );
     Ruling {

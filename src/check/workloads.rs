@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Docs, Facts, Rule, Ruling, finding, preflight, start};
+use super::{Docs, Facts, Rule, Ruling, finding, start};
 use crate::analysis::fulfilment::leaving::{self, Affected, Leaving};
 use crate::answer::check_report::Finding;
 use crate::answer::gate_skew::Severity;
 use crate::answer::parts::some;
 use crate::model::coverage::State;
+use crate::model::want::Want;
 
 pub(super) const RULE: Rule = Rule {
     id: "workloads",
@@ -38,7 +39,7 @@ fn judge(facts: &Facts<'_>) -> Ruling {
         .collect();
     let is_going = leaving.iter().any(|it| !it.losing.is_empty());
     let mut unknown: Vec<String> = Vec::new();
-    let state = facts.world.state_of(&preflight::pods());
+    let state = facts.world.state_of(&Want::every_pod());
     let is_any = facts.world.pods().any(|pod| pod.value.component.is_none());
     match state {
         Some(State::Complete) => {}
@@ -53,7 +54,9 @@ fn judge(facts: &Facts<'_>) -> Ruling {
             some(&names(&leaving.open))
         ));
     }
-    unknown.extend(start::unknown(facts).filter(|_| facts.meant().next().is_none()));
+    if facts.meant().next().is_none() {
+        unknown.push(start::NOBODY.to_owned());
+    }
     Ruling {
         findings,
         unknown: (!unknown.is_empty()).then(|| unknown.join("; ")),

@@ -103,6 +103,17 @@ fn request_timeout(text: &str) -> Result<RequestTimeout, String> {
     Ok(RequestTimeout((!duration.is_zero()).then_some(duration)))
 }
 
+/// A time to wait, with a unit; none is no time.
+pub(super) fn some_time(text: &str) -> Result<Duration, String> {
+    let time: SignedDuration = text
+        .parse()
+        .map_err(|_| "give a time with a unit, e.g. 10s, 1m".to_owned())?;
+    Duration::try_from(time)
+        .ok()
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "it must be more than nothing".to_owned())
+}
+
 impl ConnectionArgs {
     fn overrides(&self) -> Overrides {
         Overrides {

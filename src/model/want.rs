@@ -142,6 +142,15 @@ impl Want {
         }
     }
 
+    /// Every Pod of all namespaces: one list.
+    pub(crate) fn every_pod() -> Self {
+        Self::Pods {
+            namespace: None,
+            labels: LabelSelector::default(),
+            fields: FieldSelector::default(),
+        }
+    }
+
     /// Wants whose full answer holds the answer of this one.
     pub(crate) fn broader(&self) -> Vec<Self> {
         let all_events = Self::EventsAboutPods { namespace: None };
@@ -163,11 +172,7 @@ impl Want {
                 namespace: None, ..
             }
             | Self::EventsAboutPods { namespace: Some(_) } => vec![all_events],
-            Self::PodsOnNode(_) | Self::NominatedPods => vec![Self::Pods {
-                namespace: None,
-                labels: LabelSelector::default(),
-                fields: FieldSelector::default(),
-            }],
+            Self::PodsOnNode(_) | Self::NominatedPods => vec![Self::every_pod()],
             _ => Vec::new(),
         }
     }

@@ -20,10 +20,10 @@ use sha2::{Digest, Sha256};
 use super::gates::kubelet::{self, KubeletGates};
 use super::gates::skew;
 use super::requirement::{self, NEWEST, OLDEST};
+use crate::answer::Header;
 use crate::answer::declared_features::{
     Counts, DeclaredFeatures, FeatureRow, Freshness, Group, Matter, NodeRow, Pool, Spread,
 };
-use crate::answer::{API_VERSION, Header};
 use crate::model::coverage::State;
 use crate::model::node::{ListOwner, Node};
 use crate::model::version::Minor;
@@ -153,14 +153,7 @@ pub(crate) fn declared(
         features,
         findings,
         labels,
-        header: Header {
-            api_version: API_VERSION,
-            kind: "DeclaredFeatures",
-            generated_at,
-            now,
-            sources: world.sources().cloned().collect(),
-            coverage: world.coverage().cloned().collect(),
-        },
+        header: Header::of("DeclaredFeatures", world, now, generated_at),
     }
 }
 

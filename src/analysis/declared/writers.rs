@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use crate::answer::Header;
 use crate::answer::feature_writers::{FeatureWriters, Harmless, Through, Writer};
-use crate::answer::{API_VERSION, Header};
 use crate::model::coverage::State;
 use crate::model::grant::{ClusterRole, Rule, Subject};
 use crate::model::want::Want;
@@ -82,14 +82,7 @@ pub(crate) fn writers(world: &World, now: Timestamp, generated_at: Timestamp) ->
         is_incomplete: !wants().iter().all(is_seen)
             || world.cluster_roles().next().is_none()
             || world.cluster_role_bindings().next().is_none(),
-        header: Header {
-            api_version: API_VERSION,
-            kind: "FeatureWriters",
-            generated_at,
-            now,
-            sources: world.sources().cloned().collect(),
-            coverage: world.coverage().cloned().collect(),
-        },
+        header: Header::of("FeatureWriters", world, now, generated_at),
     }
 }
 

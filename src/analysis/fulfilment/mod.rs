@@ -23,14 +23,13 @@ use super::gates::skew;
 use super::message::{self, Parsed};
 use super::requirement::{self, Feature, NEWEST, Required};
 use super::select;
+use crate::answer::Header;
 use crate::answer::feature_explanation::{
     Because, BoundBy, FeatureExplanation, For, NodeRow, PodSummary, Reason, Requirement,
     SchedulerReport, Verdict,
 };
 use crate::answer::feature_explanation_list::FeatureExplanationList;
 use crate::answer::nomination_explanation::Evidence;
-use crate::answer::{API_VERSION, Header};
-use crate::model::coverage::Coverage;
 use crate::model::needs::PodNeeds;
 use crate::model::pod::{OwnedField, Pod};
 use crate::model::version::{Minor, Release};
@@ -276,20 +275,8 @@ pub(crate) fn list(
     generated_at: Timestamp,
 ) -> FeatureExplanationList {
     FeatureExplanationList {
-        header: header(world, "FeatureExplanationList", now, generated_at),
+        header: Header::of("FeatureExplanationList", world, now, generated_at),
         items,
-    }
-}
-
-fn header(world: &World, kind: &'static str, now: Timestamp, generated_at: Timestamp) -> Header {
-    let coverage: Vec<Coverage> = world.coverage().cloned().collect();
-    Header {
-        api_version: API_VERSION,
-        kind,
-        generated_at,
-        now,
-        sources: world.sources().cloned().collect(),
-        coverage,
     }
 }
 
@@ -315,7 +302,7 @@ fn answer(
     };
     let pod = case.subject.pod;
     FeatureExplanation {
-        header: header(case.world, "FeatureExplanation", now, generated_at),
+        header: Header::of("FeatureExplanation", case.world, now, generated_at),
         pod: PodSummary {
             context: request.selection.as_ref().and_then(|it| it.context.clone()),
             kind: case.subject.kind,

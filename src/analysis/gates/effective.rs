@@ -272,15 +272,14 @@ fn by_version(behaviour: Option<Behaviour>, name: &str, spec: Option<&Spec>, val
     }
 }
 
-/// What `AllAlpha` or `AllBeta` makes of a gate that is not set by name (component-base 1.37, `featuregate/feature_gate.go`,
-/// `setUnsetAlphaGates`, `setUnsetBetaGates`).
+/// What `AllAlpha` or `AllBeta` makes of a gate that is not set by name.
 fn meta(asked: &Asked, spec: &Spec) -> Option<(bool, Cause)> {
-    let (name, cause) = match spec.stage {
-        Stage::Alpha => (META_GATES[0], Cause::AllAlpha),
-        Stage::Beta => (META_GATES[1], Cause::AllBeta),
-        Stage::General | Stage::Deprecated => return None,
+    let (value, _) = asked.gates.get(spec.stage.meta_gate()?)?;
+    let cause = if spec.stage == Stage::Alpha {
+        Cause::AllAlpha
+    } else {
+        Cause::AllBeta
     };
-    let (value, _) = asked.gates.get(name)?;
     Some((*value, cause))
 }
 

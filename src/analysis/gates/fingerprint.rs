@@ -9,11 +9,11 @@ use sha2::{Digest, Sha256};
 
 use super::effective::Table;
 use crate::answer::gate_skew::GateValue;
-use crate::catalogue::{Catalogue, META_GATES};
+use crate::catalogue::{Catalogue, META_GATES, NOT_OF_SCHEDULERS};
 use crate::model::component::ComponentKind;
 
 /// Gates that some components of a minor do not list: a scheduler of 1.36.3 and 1.37.2 lacks it, the others have it.
-const NOT_OF_ALL: &[&str] = &["ControllerManagerReleaseLeaderElectionLockOnExit"];
+const NOT_OF_ALL: &[&str] = &[NOT_OF_SCHEDULERS];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fingerprints {

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::pool;
+use crate::answer::Header;
 use crate::answer::gate_snapshot::GateSnapshot;
-use crate::answer::{API_VERSION, Header};
 use crate::model::component::{
     ComponentKind, ComponentName, ComponentVersion, Document, Statement, Told,
 };
@@ -20,14 +20,7 @@ pub(crate) fn snapshot(
 ) -> GateSnapshot {
     let statements = statements(world, pool_label);
     GateSnapshot {
-        header: Header {
-            api_version: API_VERSION,
-            kind: "GateSnapshot",
-            generated_at,
-            now,
-            sources: world.sources().cloned().collect(),
-            coverage: world.coverage().cloned().collect(),
-        },
+        header: Header::of("GateSnapshot", world, now, generated_at),
         components: record::of(&statements),
     }
 }

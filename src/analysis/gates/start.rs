@@ -7,15 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::difference;
 use super::intention::Setting;
-use crate::catalogue::{Behaviour, Catalogue, META_GATES, Spec, Stage};
+use crate::catalogue::{Behaviour, Catalogue, META_GATES, NOT_OF_SCHEDULERS, Spec};
 use crate::model::component::ComponentKind;
 use crate::model::version::Minor;
 
 /// The first minor whose components look at dependencies.
 const DEPENDENCIES: Minor = Minor(35);
-
-/// Gates that a component does not register although others of its minor do.
-const NOT_OF_SCHEDULERS: &str = "ControllerManagerReleaseLeaderElectionLockOnExit";
 
 /// A component as it is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,11 +131,7 @@ impl Start {
     /// The effective value of a gate: by name, by a meta-gate, by default. Null where it does not exist (yet).
     pub(crate) fn value(&self, gate: &str) -> Option<bool> {
         let spec = self.spec(gate)?;
-        let meta = match spec.stage {
-            Stage::Alpha => self.gates.get(META_GATES[0]),
-            Stage::Beta => self.gates.get(META_GATES[1]),
-            Stage::General | Stage::Deprecated => None,
-        };
+        let meta = spec.stage.meta_gate().and_then(|it| self.gates.get(it));
         let set = self.gates.get(gate).or(meta);
         Some(set.copied().unwrap_or(spec.default))
     }

@@ -7,31 +7,28 @@ use std::slice;
 use std::time::Duration;
 
 use super::fail_on::FailOn;
-use super::trying::{clear, look};
+use super::trying::{all_allowed, clear, look};
 use crate::analysis::access;
 use crate::analysis::conformance::{Act, FEATURE, NotNow, Priorities, Seen, Stage, TRIALS, Trial};
 use crate::answer::check_report::{Check, CheckReport, Status};
-use crate::answer::{API_VERSION, Header, access_report};
+use crate::answer::{Header, access_report};
 use crate::apply::{Applier, Mode};
-use crate::cli::arguments::ConnectionArgs;
+use crate::cli::arguments::{ConnectionArgs, some_time};
 use crate::cli::keeping::{code_of_review, review};
 use crate::cli::reporting::ReportingArgs;
 use crate::cli::runtime::Runtime;
 use crate::cli::say;
 use crate::env::Env;
 use crate::error::{Error, Kind};
-use crate::model::access::Allowed;
 use crate::model::change::Change;
 use crate::model::coverage::State;
 use crate::model::pod::PodName;
-use crate::model::selector::{FieldSelector, LabelSelector};
 use crate::model::want::Want;
 use crate::model::world::World;
 use crate::source::Origin;
 use crate::source::gather::gather;
 use crate::source::live::Live;
 use crate::source::watch::Deadline;
-use jiff::SignedDuration;
 
 const EXAMPLES: &str = "
 Examples:
@@ -74,7 +71,7 @@ pub(super) struct ConformanceArgs {
     )]
     image: String,
     /// Time to give the scheduler for each Pod
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = wait)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = some_time)]
     timeout: Duration,
     /// Only list the rights that it needs, and whether you have them; makes nothing
     #[arg(long)]
@@ -88,16 +85,6 @@ pub(super) struct ConformanceArgs {
     output: ReportingArgs,
 }
 
-fn wait(text: &str) -> Result<Duration, String> {
-    let time: SignedDuration = text
-        .parse()
-        .map_err(|_| "give a time with a unit, e.g. 10s, 1m".to_owned())?;
-    Duration::try_from(time)
-        .ok()
-        .filter(|time| !time.is_zero())
-        .ok_or_else(|| "it must be more than nothing".to_owned())
-}
-
 pub(super) fn run(args: &ConformanceArgs, env: &mut Env) -> Result<u8, Error> {
     // Parse.
     args.output.start_logging();
@@ -109,7 +96,7 @@ pub(super) fn run(args: &ConformanceArgs, env: &mut Env) -> Result<u8, Error> {
     };
 
     // Gather.
-    let wants = BTreeSet::from([Want::Nodes, all_pods()]);
+    let wants = BTreeSet::from([Want::Nodes, Want::every_pod()]);
     let mut world = World::default();
     runtime.block_on(gather(&mut world, slice::from_ref(&origin), |_| {
         wants.clone()
@@ -153,19 +140,10 @@ pub(super) fn run(args: &ConformanceArgs, env: &mut Env) -> Result<u8, Error> {
             .show(&rights, access_report::view, env)?;
         return Ok(code_of_review(&rights));
     }
-    let mut denied = Vec::new();
     for right in &rights.rights {
         say(&format!("needs: {}", access_report::words(right)), env);
-        if right.allowed == Allowed::No {
-            denied.push(access_report::words(right));
-        }
     }
-    if !denied.is_empty() {
-        let sentence = format!("you may not: {}", denied.join("; "));
-        return Err(
-            Error::new(Kind::Server, sentence).hint("see why with --dry-run; nothing was made")
-        );
-    }
+    all_allowed(&rights, "see why with --dry-run; nothing was made")?;
 
     // Try.
     let mut ground = Applier::new(live, Mode::Store);
@@ -173,14 +151,6 @@ pub(super) fn run(args: &ConformanceArgs, env: &mut Env) -> Result<u8, Error> {
     let checks = laid.and_then(|()| tried(&plans, &stage, &origin, live, args, &runtime, env));
     clear(&mut ground, &runtime, env)?;
     show(args, &world, checks?, env)
-}
-
-fn all_pods() -> Want {
-    Want::Pods {
-        namespace: None,
-        labels: LabelSelector::default(),
-        fields: FieldSelector::default(),
-    }
 }
 
 /// Without all Pods nobody knows whom a priority would be above.
@@ -298,14 +268,8 @@ fn show(
     env: &mut Env,
 ) -> Result<u8, Error> {
     let generated_at = (env.now)();
-    let header = Header {
-        api_version: API_VERSION,
-        kind: "CheckReport",
-        generated_at,
-        now: world.now().unwrap_or(generated_at),
-        sources: world.sources().cloned().collect(),
-        coverage: world.coverage().cloned().collect(),
-    };
+    let now = world.now().unwrap_or(generated_at);
+    let header = Header::of("CheckReport", world, now, generated_at);
     let intention = format!(
         "whether {} keeps what nominations and {FEATURE} promise",
         args.scheduler

@@ -6,16 +6,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jiff::SignedDuration;
-
 use super::fail_on::FailOn;
 use super::observation::{ObservationArgs, Observed, observed, take};
 use crate::analysis::declared::Request;
 use crate::analysis::guard::{CONDITIONS, Facts, LEAST, Limit, Rules, readings, wants};
+use crate::answer::Header;
 use crate::answer::check_report::CheckReport;
 use crate::answer::guard_baseline::{self, GuardBaseline};
-use crate::answer::{API_VERSION, Header};
-use crate::cli::arguments::{ConnectionArgs, InputArgs};
+use crate::cli::arguments::{ConnectionArgs, InputArgs, some_time};
 use crate::cli::reporting::ReportingArgs;
 use crate::cli::runtime::Runtime;
 use crate::cli::tell;
@@ -60,10 +58,10 @@ pub(super) struct GuardArgs {
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = condition)]
     select: Vec<String>,
     /// Look again and again for so long, with a unit (10m)
-    #[arg(long = "for", value_name = "DURATION", value_parser = time)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = some_time)]
     lasting: Option<Duration>,
     /// Time between two looks, with a unit (30s)
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = time, requires = "lasting")]
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = some_time, requires = "lasting")]
     every: Duration,
     /// Stop at warnings, too, with 4
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "error")]
@@ -88,16 +86,6 @@ struct CommonArgs {
     input: InputArgs,
     #[command(flatten)]
     output: ReportingArgs,
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    let time: SignedDuration = text
-        .parse()
-        .map_err(|_| "give a time with a unit, e.g. 30s, 10m".to_owned())?;
-    Duration::try_from(time)
-        .ok()
-        .filter(|time| !time.is_zero())
-        .ok_or_else(|| "it must be more than nothing".to_owned())
 }
 
 fn condition(text: &str) -> Result<String, String> {
@@ -236,12 +224,5 @@ fn report(
 }
 
 fn header(kind: &'static str, observed: &Observed, env: &Env) -> Header {
-    Header {
-        api_version: API_VERSION,
-        kind,
-        generated_at: (env.now)(),
-        now: observed.now,
-        sources: observed.world.sources().cloned().collect(),
-        coverage: observed.world.coverage().cloned().collect(),
-    }
+    Header::of(kind, &observed.world, observed.now, (env.now)())
 }

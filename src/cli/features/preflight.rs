@@ -11,8 +11,8 @@ use super::observation::{ObservationArgs, Observed, observed, take, take_readabl
 use super::suppressions::SuppressionArgs;
 use crate::analysis::gates::intention::{Earlier, Intention, targets};
 use crate::analysis::gates::skew::Request;
+use crate::answer::Header;
 use crate::answer::check_report::{CheckReport, Outcome};
-use crate::answer::{API_VERSION, Header};
 use crate::catalogue::Catalogue;
 use crate::check::{Facts, RULES, describe, plan, preflight, suppression};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, LookArgs};
@@ -245,14 +245,7 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
         suppression::apply(&mut checks, entries, today.date());
     }
     preflight::allow(&mut checks, &args.allow_unknown);
-    let header = Header {
-        api_version: API_VERSION,
-        kind: "CheckReport",
-        generated_at: (env.now)(),
-        now: observed.now,
-        sources: world.sources().cloned().collect(),
-        coverage: world.coverage().cloned().collect(),
-    };
+    let header = Header::of("CheckReport", world, observed.now, (env.now)());
     let mut answer = CheckReport::new(header, preflight::sentence(&intention), checks);
     answer.smallest_change = preflight::smallest_change(&facts);
     if matches!(answer.result, Outcome::Pass | Outcome::Warn) {

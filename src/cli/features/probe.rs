@@ -8,27 +8,26 @@ use std::time::Duration;
 use clap::ValueEnum;
 use futures_util::future::join;
 use futures_util::stream::{self, StreamExt};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::fail_on::FailOn;
 use super::observation::ObservationArgs;
-use super::trying::{clear, look};
+use super::trying::{all_allowed, clear, look};
 use crate::analysis::access;
 use crate::analysis::conformance::Look;
 use crate::analysis::probe::need::{self, NoNeed};
 use crate::analysis::probe::{self, Fate, Limits, Part, Request};
 use crate::answer::check_report::CheckReport;
-use crate::answer::{API_VERSION, Header, access_report};
+use crate::answer::{Header, access_report};
 use crate::apply::{Applier, Mode};
-use crate::cli::arguments::ConnectionArgs;
+use crate::cli::arguments::{ConnectionArgs, some_time};
 use crate::cli::keeping::{code_of_review, review};
 use crate::cli::reporting::ReportingArgs;
 use crate::cli::runtime::Runtime;
 use crate::cli::say;
 use crate::env::Env;
 use crate::error::{Error, Kind};
-use crate::model::access::Allowed;
 use crate::model::change::Change;
 use crate::model::pod::PodName;
 use crate::model::want::Want;
@@ -83,10 +82,10 @@ pub(super) struct ProbeArgs {
     )]
     image: String,
     /// Time to give scheduler and kubelets for the Pods
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = some_time)]
     timeout: Duration,
     /// Time after which a Pod that nobody removed ends, and the next run removes it
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = some_time)]
     ttl: Duration,
     /// Make a Pod that only a privileged namespace takes, in the node's own network
     #[arg(long)]
@@ -124,16 +123,6 @@ impl DryRun {
             Self::Server => Limits::Judged,
         }
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let time: SignedDuration = text
-        .parse()
-        .map_err(|_| "give a time with a unit, e.g. 10s, 1m".to_owned())?;
-    Duration::try_from(time)
-        .ok()
-        .filter(|time| !time.is_zero())
-        .ok_or_else(|| "it must be more than nothing".to_owned())
 }
 
 pub(super) fn run(args: &ProbeArgs, env: &mut Env) -> Result<u8, Error> {
@@ -193,13 +182,10 @@ pub(super) fn run(args: &ProbeArgs, env: &mut Env) -> Result<u8, Error> {
     if limits == Limits::Whole {
         let of_changes = access::of_changes(&probe::possible_changes(&request), WHY);
         let rights = review(live, &of_changes, &runtime, env)?;
-        let denied = rights.rights.iter().filter(|it| it.allowed == Allowed::No);
-        let denied: Vec<String> = denied.map(access_report::words).collect();
-        if !denied.is_empty() {
-            let sentence = format!("you may not: {}", denied.join("; "));
-            return Err(Error::new(Kind::Server, sentence)
-                .hint("see all that it needs with --show-access; nothing was made"));
-        }
+        all_allowed(
+            &rights,
+            "see all that it needs with --show-access; nothing was made",
+        )?;
         sweep(&world, &request, now, live, &runtime, env)?;
     }
 
@@ -219,15 +205,7 @@ pub(super) fn run(args: &ProbeArgs, env: &mut Env) -> Result<u8, Error> {
         .iter()
         .zip(&fates)
         .flat_map(|(part, [control, needy])| probe::checks(part, &request, limits, control, needy));
-    let generated_at = (env.now)();
-    let header = Header {
-        api_version: API_VERSION,
-        kind: "CheckReport",
-        generated_at,
-        now,
-        sources: world.sources().cloned().collect(),
-        coverage: world.coverage().cloned().collect(),
-    };
+    let header = Header::of("CheckReport", &world, now, (env.now)());
     let checks = if parts.is_empty() {
         vec![probe::nobody(world.is_complete(&Want::Nodes))]
     } else {

@@ -1,4 +1,4 @@
-//! What commands share that try something on a live cluster: a look at a Pod until it is so, and the end, which takes all back.
+//! What commands share that try something on a live cluster: the rights before it begins, a look at a Pod until it is so, and the end, which takes all back.
 //!
 //! It must not know what is tried.
 
@@ -8,11 +8,13 @@ use std::slice;
 use tokio::time::Instant;
 
 use crate::analysis::conformance::Look;
+use crate::answer::access_report::{self, AccessReport};
 use crate::apply::Applier;
 use crate::cli::runtime::Runtime;
 use crate::cli::say;
 use crate::env::Env;
-use crate::error::Error;
+use crate::error::{Error, Kind};
+use crate::model::access::Allowed;
 use crate::model::coverage::State;
 use crate::model::pod::{Pod, PodName};
 use crate::model::want::Want;
@@ -20,6 +22,17 @@ use crate::model::world::World;
 use crate::source::Origin;
 use crate::source::gather::gather;
 use crate::source::watch::{Deadline, Pause, Watcher};
+
+/// That no right is denied: else nothing is begun.
+pub(super) fn all_allowed(rights: &AccessReport, hint: &str) -> Result<(), Error> {
+    let denied = rights.rights.iter().filter(|it| it.allowed == Allowed::No);
+    let denied: Vec<String> = denied.map(access_report::words).collect();
+    if denied.is_empty() {
+        return Ok(());
+    }
+    let sentence = format!("you may not: {}", denied.join("; "));
+    Err(Error::new(Kind::Server, sentence).hint(hint))
+}
 
 /// Looks at a Pod until it is so, or the time is over.
 pub(super) async fn look(
