@@ -121,7 +121,10 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
         let pod = &pod.value;
         if let Some(component) = &pod.component {
             let name = name_of_pod(component, pod);
+            let node = pod.node.as_deref().and_then(|node| world.node(node));
+            let node = node.filter(|_| component.kind == ComponentKind::KubeProxy);
             process(name, &mut |it| {
+                it.pool = node.and_then(|node| pool::of(&node.value.labels, pool_label));
                 for told in &component.told {
                     it.take(Document::Pod, told);
                 }
@@ -160,9 +163,13 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
     processes.into_values().collect()
 }
 
-/// The process in a Pod: by the Pod's own name; an API server by its address, which is how its documents are asked for.
+/// The process in a Pod: by the Pod's own name; an API server by its address, which is how its documents are asked for, and a
+/// kube-proxy by its node, whose kubelet it may not be too far from.
 pub(super) fn name_of_pod(component: &ComponentPod, pod: &Pod) -> ComponentName {
-    let address = component.address.as_ref();
-    let address = address.filter(|_| component.kind == ComponentKind::KubeApiserver);
-    ComponentName::new(component.kind, address.unwrap_or(&pod.name.name).as_str())
+    let name = match component.kind {
+        ComponentKind::KubeApiserver => component.address.as_deref(),
+        ComponentKind::KubeProxy => pod.node.as_deref(),
+        _ => None,
+    };
+    ComponentName::new(component.kind, name.unwrap_or(&pod.name.name))
 }
