@@ -378,7 +378,7 @@ fn bound(case: &Case<'_>, node: &str) -> Judgement {
     let at_risk = at_risk(case, node, &lacking);
     if !at_risk.is_empty() && row.kubelet == KubeletDoes::Refuses {
         verdict.advice.push(format!(
-            "{} other Pods of {node} would fail with it: move them before its kubelet starts again",
+            "{} other Pods of {node} would end with it: move them before its kubelet starts again",
             at_risk.len()
         ));
     }
@@ -431,7 +431,7 @@ fn of_node(case: &Case<'_>, row: &NodeRow, lacking: &[&'static str]) -> Verdict 
             ..verdict(
                 VerdictKind::RefusedByKubelet,
                 "refused-at-restart",
-                format!("It runs, and {lacks}: when the kubelet there starts again it looks anew, and the Pod fails with {UNSUPPORTED}."),
+                format!("It runs, and {lacks}: when the kubelet there starts again it looks anew, refuses the Pod with {UNSUPPORTED} and ends its containers."),
             )
         },
         KubeletDoes::Refuses => Verdict {
