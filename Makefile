@@ -26,7 +26,18 @@ tools:
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -y -q $$missing; \
 	  else echo "error: install these first:$$missing"; exit 1; fi; \
 	fi
+	@$(MAKE) --no-print-directory --quiet $(PROMETHEUS)
 	@command -v go >/dev/null || echo "note: Go is missing, so the tests on real control planes will be ignored; install Go 1.26"
+
+# A real Prometheus for tests/live/guard_prometheus.rs: Debian's package, unpacked and not installed, so that no service of it starts.
+CACHE := $(or $(KUBE_PLACEMENT_TESTKIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kube-placement/testkit)
+PROMETHEUS := $(or $(wildcard /usr/bin/prometheus),$(CACHE)/prometheus/usr/bin/prometheus)
+$(PROMETHEUS):
+	@if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then \
+	  mkdir -p "$(CACHE)/prometheus" && cd "$(CACHE)/prometheus" && rm -f prometheus_*.deb && \
+	  { apt-get download -q prometheus || { apt-get update -q && apt-get download -q prometheus; }; } && \
+	  dpkg-deb -x prometheus_*.deb . && rm -f prometheus_*.deb; \
+	else echo "note: there is no prometheus; a test on real control planes needs one at /usr/bin/prometheus"; fi
 
 lint:
 	cargo fmt --all --check

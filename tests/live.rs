@@ -42,6 +42,8 @@ mod forwarded;
 mod gates;
 #[path = "live/guard.rs"]
 mod guard;
+#[path = "live/guard_prometheus.rs"]
+mod guard_prometheus;
 #[path = "live/hostile.rs"]
 mod hostile;
 #[path = "live/killed.rs"]
@@ -199,6 +201,12 @@ fn main() -> ExitCode {
         let name = format!("{newest}::{}", guard::NAME);
         let clusters = Arc::clone(&clusters);
         add(name, Box::new(move || guard::works(&clusters, &newest)));
+    }
+    for minor in testkit::minors() {
+        let name = format!("{minor}::{}", guard_prometheus::NAME);
+        let clusters = Arc::clone(&clusters);
+        let run = move || guard_prometheus::works(&clusters, &minor);
+        add(name, Box::new(run));
     }
     if let [.., newest] = testkit::minors().as_slice() {
         let name = format!("{newest}::{}", skew::NAME);

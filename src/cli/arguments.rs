@@ -134,6 +134,11 @@ impl ConnectionArgs {
         }
     }
 
+    /// Time that a request may take; null is no limit.
+    pub(super) fn limit(&self) -> Option<Duration> {
+        self.request_timeout.0
+    }
+
     /// Makes the client of the chosen context; sends nothing.
     pub(super) async fn connect(&self, env: &Env) -> Result<Live, Error> {
         self.connect_by(self.context.last().cloned(), env).await
@@ -199,7 +204,7 @@ fn pod(env: &Env) -> Option<Pod> {
     })
 }
 
-fn proxies(env: &Env) -> Environment {
+pub(super) fn proxies(env: &Env) -> Environment {
     let either = |upper: &str, lower: &str| {
         let value = env.variable(upper).or(env.variable(lower));
         value.map(str::to_owned)

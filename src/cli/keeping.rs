@@ -100,7 +100,7 @@ impl KeepingArgs {
 fn bundle(origin: &Origin, heading: Heading, redactor: &mut Redactor) -> Result<Bundle, Error> {
     let tape = match origin {
         Origin::Live(live) => live.tape(),
-        Origin::Offline(_) => None,
+        Origin::Offline(_) | Origin::Prometheus(_) => None,
     };
     let tape = tape.ok_or_else(|| Error::new(Kind::Internal, "nothing was kept"))?;
     Ok(tape.bundle(heading, redactor))

@@ -198,6 +198,50 @@ pub(crate) struct Counts {
     pub(crate) attempts: BTreeMap<u64, u64>,
 }
 
+impl Counts {
+    /// Whether a number was told, also if it is nothing.
+    pub(crate) fn has(&self, number: Number) -> bool {
+        match number {
+            Number::Attempts => !self.attempts.is_empty(),
+            Number::RefusedUpdates => self.refused_updates.is_some(),
+            Number::UnschedulablePods => self.unschedulable.is_some(),
+        }
+    }
+
+    /// Takes what another document of the same process tells.
+    pub(crate) fn take(&mut self, other: &Self) {
+        self.unschedulable = other.unschedulable.or(self.unschedulable);
+        self.refused_updates = other.refused_updates.or(self.refused_updates);
+        self.attempts.extend(&other.attempts);
+    }
+}
+
+/// One of [`Counts`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Number {
+    Attempts,
+    RefusedUpdates,
+    UnschedulablePods,
+}
+
+impl Number {
+    /// Who counts it.
+    pub(crate) fn kind(self) -> ComponentKind {
+        match self {
+            Self::RefusedUpdates => ComponentKind::KubeApiserver,
+            Self::Attempts | Self::UnschedulablePods => ComponentKind::KubeScheduler,
+        }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Attempts => "attempts",
+            Self::RefusedUpdates => "refused updates",
+            Self::UnschedulablePods => "unschedulable Pods",
+        }
+    }
+}
+
 /// Gates of a process by name. Of thousands that run alike there is one table, which they share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GateTable(Arc<BTreeMap<String, bool>>);

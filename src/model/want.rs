@@ -3,7 +3,7 @@
 //! `wants` is pure and `gather` obeys it; `collect` and printed rights use the same words.
 
 use super::access::Right;
-use super::component::{ComponentKind, ComponentName, Document};
+use super::component::{ComponentKind, ComponentName, Document, Number};
 use super::pod::{Pod, PodName, Uid};
 use super::selector::{FieldSelector, LabelSelector};
 use super::workload::WorkloadKind;
@@ -73,6 +73,8 @@ pub(crate) enum Want {
         document: Document,
         way: Way,
     },
+    /// What all components of a kind count, as Prometheus has it.
+    Count(Number),
 }
 
 /// The subject of [`Want::ServerSamples`].
@@ -203,6 +205,7 @@ impl Want {
             Self::ClusterRoleBindings => "ClusterRoleBindings",
             Self::Configuration(_) => "Configuration",
             Self::Document { .. } => "Document",
+            Self::Count(_) => "Count",
         }
     }
 
@@ -269,6 +272,7 @@ impl Want {
                 document,
                 ..
             } => format!("{} of {component}", document.word()),
+            Self::Count(number) => format!("{} of {}", number.word(), number.kind().word()),
         }
     }
 
@@ -339,6 +343,8 @@ impl Want {
                 document,
                 way,
             } => vec![document_right(component, *document, way)],
+            // It is not the API server that is asked.
+            Self::Count(_) => Vec::new(),
         }
     }
 
@@ -377,7 +383,8 @@ impl Want {
             | Self::ClusterRoles
             | Self::ClusterRoleBindings
             | Self::Configuration(_)
-            | Self::Document { .. } => Vec::new(),
+            | Self::Document { .. }
+            | Self::Count(_) => Vec::new(),
             _ => self.rights().into_iter().map(Right::watched).collect(),
         }
     }
@@ -418,6 +425,7 @@ impl Want {
                 Document::Version => "which version it emulates",
                 _ => "which gates somebody set",
             },
+            Self::Count(_) => "what schedulers and API servers counted",
         }
     }
 }

@@ -154,6 +154,30 @@ pub(super) fn peer_in_pod(
     Ok((client, peer))
 }
 
+/// Makes the client of a server that is no part of the cluster: none of the user's credentials, but a token of its own, which plain
+/// HTTP does not carry.
+pub(super) fn stranger(
+    url: &Uri,
+    authority_file: Option<&str>,
+    token: Option<&str>,
+    proxies: &proxy::Environment,
+) -> Result<(Client, Peer), ConnectError> {
+    let mut config = Config::new(url.clone());
+    config.root_cert = authority(&Cluster {
+        certificate_authority: authority_file.map(str::to_owned),
+        ..Cluster::default()
+    })?;
+    config.proxy_url = proxy::choose(url, None, proxies)?;
+    config.connect_timeout = None;
+    config.default_retry = false;
+    let is_verified = url.scheme_str() == Some("https");
+    config.auth_info.token = token.filter(|_| is_verified).map(Into::into);
+    let peer = of(&config, url);
+    let client = transport::client(config);
+    let client = client.map_err(|error| ConnectError::Client(Box::new(error)))?;
+    Ok((client, peer))
+}
+
 /// Makes clients of the server of which each has a connection of its own; credentials are got once for all of them.
 pub(super) struct Fresh {
     config: Config,
@@ -265,7 +289,7 @@ fn server(cluster: &Cluster) -> Result<Uri, ConnectError> {
 }
 
 /// Whether what stands for a port is one: the URL's own reader takes `host:1x`.
-fn has_port_or_none(uri: &Uri) -> bool {
+pub(super) fn has_port_or_none(uri: &Uri) -> bool {
     let authority = uri.authority().map_or("", |it| it.as_str());
     let after_address = authority
         .rsplit_once(']')

@@ -61,14 +61,20 @@ pub(crate) async fn gather_telling(
         if new.is_empty() {
             return;
         }
-        progress.asked += new.len() * origins.len();
+        let of = |origin: &Origin| -> Vec<Want> {
+            let own = new.iter().filter(|want| origin.is_for(want));
+            own.cloned().collect()
+        };
+        let asked: Vec<(&Origin, Vec<Want>)> =
+            origins.iter().map(|origin| (origin, of(origin))).collect();
+        progress.asked += asked.iter().map(|(_, wants)| wants.len()).sum::<usize>();
         let mut round = Round {
             world,
             replies: BTreeMap::new(),
         };
-        for origin in origins {
+        for (origin, wants) in &asked {
             let name = origin.source().name;
-            let mut answers = Box::pin(origin.ask(&new));
+            let mut answers = Box::pin(origin.ask(wants));
             while let Some(reply) = answers.next().await {
                 let replies = round.replies.entry(reply.want.clone()).or_default();
                 replies.push((name.clone(), reply));

@@ -588,7 +588,8 @@ fn selectors(want: &Want, right: &Right) -> Vec<String> {
         | Want::ServerAddresses
         | Want::ServerSamples { .. }
         | Want::Configuration(_)
-        | Want::Document { .. } => return Vec::new(),
+        | Want::Document { .. }
+        | Want::Count(_) => return Vec::new(),
         Want::ServerLeases => {
             let identity = encode("apiserver.kubernetes.io/identity=kube-apiserver");
             return vec![format!("labelSelector={identity}")];

@@ -21,6 +21,7 @@ pub(crate) mod live;
 pub(crate) mod manifest;
 pub(crate) mod offline;
 pub(crate) mod pin;
+pub(crate) mod prometheus;
 pub(crate) mod proxy;
 mod retry;
 pub(crate) mod revision;
@@ -77,6 +78,7 @@ impl Reply {
 pub(crate) enum Origin {
     Live(Box<live::Live>),
     Offline(Box<offline::Collected>),
+    Prometheus(Box<prometheus::Prometheus>),
 }
 
 impl Origin {
@@ -84,16 +86,23 @@ impl Origin {
         match self {
             Self::Live(live) => live.source(),
             Self::Offline(collected) => collected.source.clone(),
+            Self::Prometheus(prometheus) => prometheus.source(),
         }
+    }
+
+    /// Whether it is the one to ask: what Prometheus has it has alone.
+    fn is_for(&self, want: &Want) -> bool {
+        matches!(self, Self::Prometheus(_)) == matches!(want, Want::Count(_))
     }
 
     /// An answer to each want, as they come.
     fn ask<'a>(&'a self, wants: &'a [Want]) -> impl Stream<Item = Reply> + 'a {
         match self {
-            Self::Live(live) => live.ask(wants).left_stream(),
+            Self::Live(live) => live.ask(wants).boxed_local(),
             Self::Offline(collected) => {
-                stream::iter(wants.iter().map(|want| collected.ask(want))).right_stream()
+                stream::iter(wants.iter().map(|want| collected.ask(want))).boxed_local()
             }
+            Self::Prometheus(prometheus) => prometheus.ask(wants).boxed_local(),
         }
     }
 }

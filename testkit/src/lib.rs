@@ -10,6 +10,7 @@
 //! - [`crowd`] fills a cluster with copies of what it holds.
 //! - [`network`] gives a thread, and the cluster that it starts, addresses of its own.
 //! - [`proxy`] stands between a client and a server and counts who comes through, or leads to several servers in turn.
+//! - [`prometheus`] starts a real Prometheus that scrapes a cluster.
 //! - [`wrong_binder`] binds for a scheduler as none may.
 //! - [`copies`] makes a large cluster's answer of a small one's.
 //! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
@@ -38,6 +39,7 @@ mod keys;
 pub mod layouts;
 pub mod network;
 pub mod normalise;
+pub mod prometheus;
 pub mod proposals;
 pub mod proxy;
 mod requirements;

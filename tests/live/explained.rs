@@ -481,7 +481,7 @@ pub(crate) fn restarting(name: &str, spec: &Value) -> Value {
 }
 
 /// A Pod with resources of its own, and an init container with some.
-fn sized(name: &str, node: &str) -> Value {
+pub(crate) fn sized(name: &str, node: &str) -> Value {
     // Other limits than requests: its class must not change with them.
     let small = json!({"requests": {"cpu": "50m", "memory": "32Mi"}, "limits": {"cpu": "100m", "memory": "64Mi"}});
     whole(json!({"metadata": {"name": name}, "spec": {

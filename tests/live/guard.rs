@@ -300,14 +300,14 @@ fn against(
     ))
 }
 
-fn check<'a>(answer: &'a Value, id: &str) -> &'a Value {
+pub(crate) fn check<'a>(answer: &'a Value, id: &str) -> &'a Value {
     let mut checks = list(&answer["checks"]).iter();
     checks
         .find(|check| check["id"] == id)
         .unwrap_or(&Value::Null)
 }
 
-fn status(answer: &Value, id: &str) -> String {
+pub(crate) fn status(answer: &Value, id: &str) -> String {
     word(&check(answer, id)["status"]).to_owned()
 }
 

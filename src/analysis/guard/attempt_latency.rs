@@ -2,7 +2,7 @@
 
 use super::{Condition, How, Limit, Seen, counted};
 use crate::answer::gate_skew::Severity;
-use crate::model::component::ComponentKind;
+use crate::model::component::Number;
 
 pub(super) const CONDITION: Condition = Condition {
     id: "attempt-latency",
@@ -10,10 +10,11 @@ pub(super) const CONDITION: Condition = Condition {
     severity: Severity::Error,
     metric: "attempt_latency_p99_seconds",
     limit: Limit::Times(2.0),
+    number: Some(Number::Attempts),
     how: How::Quantile,
     advice: "see what the scheduler waits for: its plugins' durations, extenders, the API server",
     read: |facts| {
-        counted::readings(facts, ComponentKind::KubeScheduler, |counts| {
+        counted::readings(facts, Number::Attempts, |counts| {
             let attempts = counts.attempts.values().max().copied();
             Seen {
                 value: counted::slowest(&counts.attempts).unwrap_or_default(),

@@ -6,43 +6,59 @@ use jiff::Timestamp;
 
 use super::{Facts, Readings, Seen};
 use crate::model::baseline::Of;
-use crate::model::component::{ComponentKind, Counts, Document, Told};
+use crate::model::component::{Counts, Document, Number, Told};
+use crate::model::coverage::State;
+use crate::model::want::Want;
 
-/// A number of each process of a kind whose metrics were read. A series without a line has counted nothing.
+/// A number of each process that counts it and whose metrics were read, or that Prometheus has. Of metrics, a series without a line
+/// has counted nothing.
 pub(super) fn readings(
     facts: &Facts<'_>,
-    kind: ComponentKind,
-    number: impl Fn(&Counts) -> Seen,
+    number: Number,
+    seen: impl Fn(&Counts) -> Seen,
 ) -> Readings {
     let mut readings = Readings::default();
-    let nothing = Counts::default();
+    let kind = number.kind();
+    let want = Want::Count(number);
+    let of_prometheus = facts.world.state_of(&want);
     for (name, told) in facts.world.statements() {
         if name.kind != kind {
             continue;
         }
         let mut is_read = false;
-        let mut counts = &nothing;
+        let mut counts = Counts::default();
         let mut started: Option<Timestamp> = None;
         for (document, told) in told.iter().map(|told| &told.value) {
             match told {
                 Told::Runs(_) if *document == Document::Metrics => is_read = true,
-                Told::Counts(told) => counts = told,
-                Told::Started(at) => started = started.max(Some(*at)),
+                Told::Counts(told) => counts.take(told),
+                // Another document has another word for it, a second away.
+                Told::Started(at) if *document == Document::Metrics => {
+                    started = started.max(Some(*at))
+                }
                 _ => {}
             }
         }
-        if is_read {
+        let is_told = counts.has(number);
+        if of_prometheus.map_or(is_read, |_| is_told) {
             readings.seen.push(Seen {
                 of: Of {
                     component: Some(name.to_string()),
                     ..Of::default()
                 },
                 started,
-                ..number(counts)
+                ..seen(&counts)
             });
         }
     }
-    if readings.seen.is_empty() {
+    if of_prometheus.is_some_and(|state| state != State::Complete) {
+        let subject = want.subject();
+        let mut lines = facts.world.coverage();
+        let line = lines.find(|line| line.subject == subject);
+        let why = line.and_then(|line| line.detail.clone());
+        let why = why.unwrap_or_else(|| format!("{subject} were not all read"));
+        readings.unknown.push(why);
+    } else if readings.seen.is_empty() {
         let word = kind.word();
         let text = format!("metrics of no {word} were read; reach one with --component {word}=…");
         readings.unknown.push(text);

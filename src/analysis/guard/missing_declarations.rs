@@ -14,6 +14,7 @@ pub(super) const CONDITION: Condition = Condition {
     severity: Severity::Error,
     metric: "missing_declaration_share",
     limit: Limit::Above(0.1),
+    number: None,
     how: How::Level,
     advice: "stop the roll-out in this pool; see what its kubelets run with: kubectl features skew",
     read,

@@ -16,7 +16,7 @@ pub(crate) mod wants;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::declared::{self, Judged};
 use super::gates::kubelet::{self, KubeletGates};
@@ -25,6 +25,7 @@ use crate::answer::gate_skew::Severity;
 use crate::answer::nomination_explanation::Evidence;
 use crate::answer::parts::some;
 use crate::model::baseline::{Baseline, Nodes, Of, Reading};
+use crate::model::component::Number;
 use crate::model::coverage::State;
 use crate::model::want::Want;
 use crate::model::world::World;
@@ -32,6 +33,9 @@ pub(crate) use limit::Limit;
 
 /// A number of less than so many shows nothing.
 pub(crate) const LEAST: u64 = 5;
+
+/// Two words for the start of one process are not further apart.
+const SAME_START: SignedDuration = SignedDuration::from_secs(2);
 
 pub(crate) struct Condition {
     /// Kebab case, the name of its file; stable for ever.
@@ -42,6 +46,8 @@ pub(crate) struct Condition {
     pub(crate) metric: &'static str,
     /// Where nobody says another one.
     pub(crate) limit: Limit,
+    /// What processes count, where it is that.
+    number: Option<Number>,
     how: How,
     advice: &'static str,
     read: fn(&Facts<'_>) -> Readings,
@@ -145,9 +151,19 @@ impl Seen {
         }
     }
 
+    /// Whether its process started since. What Prometheus has of the moment of a baseline may be of the process before.
+    fn is_new(&self, then: Option<&Reading>, at: Timestamp) -> bool {
+        let before = then.and_then(|then| then.started_at);
+        // A start is told to the second, and not by all in the same way.
+        let latest = before.map_or(at, |before| {
+            at.min(before.checked_add(SAME_START).unwrap_or(before))
+        });
+        self.started.is_some_and(|started| started > latest)
+    }
+
     /// The count since the baseline; null where the baseline does not have it. A process that started since has counted from nothing.
     fn increase(self, then: Option<&Reading>, at: Timestamp) -> Option<Self> {
-        let is_new = self.started.is_some_and(|started| started > at);
+        let is_new = self.is_new(then, at);
         let before = match then {
             _ if is_new => 0,
             Some(then) if then.sample > self.sample => 0,
@@ -163,7 +179,7 @@ impl Seen {
 
     /// The slowest since the baseline, by the buckets that both have; null where there was none.
     fn since(self, then: Option<&Reading>, at: Timestamp) -> Option<Self> {
-        let is_new = self.started.is_some_and(|started| started > at);
+        let is_new = self.is_new(then, at);
         let then = then.filter(|then| !is_new && then.sample <= self.sample);
         let before = |bound: &u64| then.and_then(|then| then.buckets.get(bound)).copied();
         let buckets: BTreeMap<u64, u64> = self
@@ -417,6 +433,7 @@ mod tests {
             severity: Severity::Error,
             metric: "c_share",
             limit: Limit::Above(0.1),
+            number: None,
             how: How::Level,
             advice: "",
             read,
@@ -511,6 +528,13 @@ mod tests {
         // It started again since: in time, or by a count that went down.
         assert_eq!(increase(counted(6, 9), Some(&then)), Some(6));
         assert_eq!(increase(counted(3, -9), Some(&then)), Some(3));
+        // It started before the baseline, which had the number of the process before.
+        let of_before = Reading {
+            started_at: Timestamp::from_second(-60).ok(),
+            ..then.clone()
+        };
+        assert_eq!(increase(counted(6, -9), Some(&of_before)), Some(6));
+        assert_eq!(increase(counted(6, -59), Some(&of_before)), Some(2));
         assert_eq!(increase(counted(6, 9), None), Some(6));
         assert_eq!(increase(counted(6, -9), None), None);
     }

@@ -15,6 +15,7 @@ pub(super) const CONDITION: Condition = Condition {
     severity: Severity::Warning,
     metric: "odd_fingerprint_share",
     limit: Limit::Above(0.0),
+    number: None,
     how: How::Level,
     advice: "see what differs: kubectl features skew --component kubelet",
     read,

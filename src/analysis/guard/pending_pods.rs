@@ -19,6 +19,7 @@ pub(super) const CONDITION: Condition = Condition {
     severity: Severity::Error,
     metric: "pending_pods",
     limit: Limit::Above(0.0),
+    number: None,
     how: How::Level,
     advice: "see why each of them waits: kubectl features explain POD",
     read,

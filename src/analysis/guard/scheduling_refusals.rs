@@ -2,7 +2,7 @@
 
 use super::{Condition, How, Limit, Seen, counted};
 use crate::answer::gate_skew::Severity;
-use crate::model::component::ComponentKind;
+use crate::model::component::Number;
 
 pub(super) const CONDITION: Condition = Condition {
     id: "scheduling-refusals",
@@ -10,10 +10,11 @@ pub(super) const CONDITION: Condition = Condition {
     severity: Severity::Error,
     metric: "unschedulable_pods",
     limit: Limit::Above(0.0),
+    number: Some(Number::UnschedulablePods),
     how: How::Level,
     advice: "see which Pods: kubectl features explain -A",
     read: |facts| {
-        counted::readings(facts, ComponentKind::KubeScheduler, |counts| {
+        counted::readings(facts, Number::UnschedulablePods, |counts| {
             let pods = counts.unschedulable.unwrap_or_default();
             let detail = format!("{pods} Pods are refused by NodeDeclaredFeatures");
             Seen::count(pods, detail)

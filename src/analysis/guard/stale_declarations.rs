@@ -13,6 +13,7 @@ pub(super) const CONDITION: Condition = Condition {
     severity: Severity::Error,
     metric: "stale_declaration_share",
     limit: Limit::Above(0.1),
+    number: None,
     how: How::Level,
     advice: "see which lists, and what takes them away: kubectl features declared --stale",
     read,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::fail_on::FailOn;
 use super::observation::{ObservationArgs, Observed, observed, take};
+use super::prometheus::PrometheusArgs;
 use crate::analysis::declared::Request;
 use crate::analysis::guard::{CONDITIONS, Facts, LEAST, Limit, Rules, readings, wants};
 use crate::answer::Header;
@@ -30,6 +31,10 @@ Examples:
 
   # Watch a step of it; end with 3 at the first number that is past its threshold
   kubectl features guard --baseline before.json --for 10m --every 30s
+
+  # The same where a Prometheus scrapes the control plane, and nobody else may
+  kubectl features guard baseline --prometheus http://127.0.0.1:9090 -o json > before.json
+  kubectl features guard --baseline before.json --prometheus http://127.0.0.1:9090 --for 10m
 
   # Look once, with other thresholds
   kubectl features guard --baseline before.json --threshold missing-declarations=+5% --threshold pending-pods=10
@@ -82,6 +87,8 @@ struct CommonArgs {
     observation: ObservationArgs,
     #[command(flatten)]
     connection: ConnectionArgs,
+    #[command(flatten)]
+    prometheus: PrometheusArgs,
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
@@ -203,8 +210,13 @@ fn look(
         return take(&input.from, input.now, env);
     }
     let connected = common.observation.connect(&common.connection, env);
-    let origins = [Origin::Live(Box::new(runtime.block_on(connected)??))];
-    let wants = |world: &_| wants::wants(world, &request.observation);
+    let live = Origin::Live(Box::new(runtime.block_on(connected)??));
+    let prometheus =
+        runtime.block_on(async { common.prometheus.connect(&common.connection, env) })??;
+    let prometheus = prometheus.map(|it| Origin::Prometheus(Box::new(it)));
+    let origins: Vec<Origin> = [live].into_iter().chain(prometheus).collect();
+    let with_prometheus = common.prometheus.is_given();
+    let wants = |world: &_| wants::wants(world, &request.observation, with_prometheus);
     observed(&origins, wants, input.now, runtime, env)
 }
 

@@ -10,6 +10,7 @@ mod lookup;
 mod observation;
 mod preflight;
 mod probe;
+mod prometheus;
 mod rbac;
 mod skew;
 mod snapshot;

@@ -296,7 +296,7 @@ pub(super) fn read(
 ) -> Result<(), Error> {
     // What is read whatever there is; a component may have an address of its own.
     let mut base = wants(world);
-    base.retain(|want| !matches!(want, Want::Document { .. }));
+    base.retain(|want| !matches!(want, Want::Document { .. } | Want::Count(_)));
     let mut line = ProgressLine::new(env);
     runtime.block_on(gather_telling(world, origins, wants, |progress| {
         line.tell(progress);

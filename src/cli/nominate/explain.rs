@@ -180,7 +180,7 @@ fn raw(origins: &[Origin], pods: &[&Sourced<Pod>]) -> Value {
     let uids: BTreeSet<&str> = pods.iter().map(|pod| pod.value.uid.0.as_str()).collect();
     let tapes = origins.iter().filter_map(|origin| match origin {
         Origin::Live(live) => live.tape(),
-        Origin::Offline(_) => None,
+        Origin::Offline(_) | Origin::Prometheus(_) => None,
     });
     tapes.flat_map(|tape| tape.pods(&uids)).collect()
 }

@@ -11,8 +11,8 @@ const REFUSED: &[u8] = b"apiserver_admission_controller_admission_duration_secon
 const ATTEMPTS: &[u8] = b"scheduler_scheduling_attempt_duration_seconds_bucket{";
 
 /// The scheduler's plugin, and the API server's, that look at declared features.
-const PLUGIN: &str = "NodeDeclaredFeatures";
-const VALIDATOR: &str = "NodeDeclaredFeatureValidator";
+pub(crate) const PLUGIN: &str = "NodeDeclaredFeatures";
+pub(crate) const VALIDATOR: &str = "NodeDeclaredFeatureValidator";
 
 /// Adds a line, if it is one of them.
 pub(super) fn take(counts: &mut Counts, line: &[u8]) {
@@ -47,7 +47,7 @@ fn value(rest: &[u8]) -> Option<u64> {
 }
 
 /// An upper bound of seconds, in microseconds; none is the largest number.
-fn micros(text: &str) -> Option<u64> {
+pub(crate) fn micros(text: &str) -> Option<u64> {
     if text == "+Inf" {
         return Some(u64::MAX);
     }
@@ -60,7 +60,7 @@ fn micros(text: &str) -> Option<u64> {
     clippy::cast_sign_loss,
     reason = "it was looked at before"
 )]
-fn whole(number: f64) -> Option<u64> {
+pub(crate) fn whole(number: f64) -> Option<u64> {
     (0.0..9e15).contains(&number).then_some(number as u64)
 }
 

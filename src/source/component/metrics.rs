@@ -264,7 +264,11 @@ fn gate(rest: &[u8]) -> Option<(String, bool)> {
 
 /// Seconds since 1970, as Prometheus writes numbers: `1.764518400e+09`.
 fn seconds(value: &[u8]) -> Option<Timestamp> {
-    let text = std::str::from_utf8(value).ok()?.trim();
+    time(std::str::from_utf8(value).ok()?.trim())
+}
+
+/// The same of text, to the second.
+pub(crate) fn time(text: &str) -> Option<Timestamp> {
     let seconds: f64 = text.parse().ok()?;
     let since = jiff::SignedDuration::try_from_secs_f64(seconds.floor()).ok()?;
     Timestamp::UNIX_EPOCH.checked_add(since).ok()

@@ -4,7 +4,7 @@
 //! Bytes that are something else (a login page, a Status) are a fault, never an empty answer.
 
 mod configz;
-mod counts;
+pub(crate) mod counts;
 pub(crate) mod flags;
 mod flagz;
 pub(crate) mod metrics;
@@ -108,7 +108,7 @@ fn whole(reader: &mut dyn BufRead) -> Result<String, DocumentError> {
 }
 
 /// What a text is that should have been another: a page, a Status, or its first words.
-fn foreign(text: &str, due: &str) -> DocumentError {
+pub(super) fn foreign(text: &str, due: &str) -> DocumentError {
     let trimmed = text.trim_start();
     let what = if trimmed.is_empty() {
         "it is empty".to_owned()

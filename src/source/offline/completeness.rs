@@ -55,7 +55,8 @@ fn list_of(want: &Want) -> Option<(&'static str, Option<&str>)> {
         | Want::ClusterRoles
         | Want::ClusterRoleBindings
         | Want::ServerSamples { .. }
-        | Want::Document { .. } => return None,
+        | Want::Document { .. }
+        | Want::Count(_) => return None,
     })
 }
 
