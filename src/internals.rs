@@ -144,7 +144,7 @@ pub fn requirements(question: &Value, release: &str) -> (Vec<String>, Vec<String
 /// As the product reads it, from its bytes.
 fn needs(pod: &Value) -> PodNeeds {
     let decoder = crate::source::decode::find("v1", "Pod").expect("Pods are read");
-    match (decoder.decode)(&pod.to_string()) {
+    match decoder.decode(&pod.to_string()) {
         Ok(Content::Pod(pod)) => *pod.needs.expect("it has containers"),
         other => panic!("it is no Pod: {other:?}"),
     }

@@ -2,6 +2,8 @@
 //!
 //! Shapes as the contract has them. The result follows from the checks alone, so that no format and no exit code can disagree.
 
+use std::fmt;
+
 use jiff::civil::Date;
 use serde::Serialize;
 
@@ -69,11 +71,31 @@ pub(crate) struct Finding {
     pub(crate) message: String,
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) advice: Vec<String>,
-    /// Where a file says it; no command that reads files fills it yet.
-    pub(crate) location: (),
+    /// Where a file says it; null where none does.
+    pub(crate) location: Option<Location>,
     pub(crate) measurement: Option<Measurement>,
     /// Somebody accepts it: it is told and does not count.
     pub(crate) suppressed: Option<Suppressed>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Location {
+    /// As the file was named.
+    pub(crate) path: String,
+    /// From 1 on; null where the file as a whole is meant.
+    pub(crate) line: Option<u64>,
+    /// From 1 on, in characters.
+    pub(crate) column: Option<u64>,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.path)?;
+        for number in [self.line, self.column].into_iter().flatten() {
+            write!(formatter, ":{number}")?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -91,7 +91,11 @@ impl Facts<'_> {
         };
         let lines = self.world.coverage();
         let lines = lines.filter(|line| line.state == State::Unreadable && !live(line));
-        let lines = lines.map(|line| line.detail.as_ref().unwrap_or(&line.subject).clone());
+        let lines = lines.map(|line| match &line.detail {
+            Some(detail) if detail.contains(&line.subject) => detail.clone(),
+            Some(detail) => format!("{}: {detail}", line.subject),
+            None => line.subject.clone(),
+        });
         let lines: Vec<String> = lines.collect();
         (!lines.is_empty()).then(|| some(&lines))
     }

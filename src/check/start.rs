@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Facts, Ruling, finding};
 use crate::analysis::gates::intention::Target;
 use crate::analysis::gates::start::{Fault, Source};
+use crate::answer::check_report::Location;
 use crate::answer::parts::some;
 use crate::model::component::ComponentKind;
 use crate::model::version::Minor;
@@ -50,7 +51,7 @@ pub(super) struct Words {
 /// Each fault that a rule has words for, those of components that are alike together.
 pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Words>) -> Ruling {
     type Alike = (ComponentKind, Option<Minor>, String);
-    let mut alike: BTreeMap<Alike, (Vec<String>, Words, String, Vec<Source>)> = BTreeMap::new();
+    let mut alike: BTreeMap<Alike, Found> = BTreeMap::new();
     for target in facts.meant() {
         for broken in causes(target) {
             let Some(words) = words(&broken) else {
@@ -61,25 +62,40 @@ pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Word
             let key = (target.name.kind, minor, words.message.clone());
             let sources = sources(target, fault);
             let prints = target.after.as_ref().map(|after| fault.words(after));
-            let known = alike.entry(key);
-            let known = known.or_insert((Vec::new(), words, prints.unwrap_or_default(), sources));
-            known.0.push(target.name.to_string());
+            let known = alike.entry(key).or_insert_with(|| Found {
+                names: Vec::new(),
+                words,
+                prints: prints.unwrap_or_default(),
+                sources,
+                places: Vec::new(),
+            });
+            known.names.push(target.name.to_string());
+            for place in places(target, &broken) {
+                if !known.places.contains(&place) {
+                    known.places.push(place);
+                }
+            }
         }
     }
-    let findings = alike.into_iter().map(
-        |((kind, minor, message), (names, words, prints, sources))| {
-            let version = minor.map_or_else(String::new, |minor| format!(" {minor}"));
-            let places: Vec<&str> = sources.iter().map(|source| source.words()).collect();
-            let set = format!("set in {}", places.join(" and "));
-            let evidence = [set].into_iter().filter(|_| !places.is_empty());
-            finding(
-                some(&names),
-                format!("{}{version} would not start: {message}", kind.word()),
-                evidence.chain([dies(kind, &sources, &prints)]),
-                words.advice,
-            )
-        },
-    );
+    let findings = alike.into_iter().map(|((kind, minor, message), found)| {
+        let version = minor.map_or_else(String::new, |minor| format!(" {minor}"));
+        let sources: Vec<&str> = found.sources.iter().map(|it| it.words()).collect();
+        let places: Vec<String> = found.places.iter().map(ToString::to_string).collect();
+        let mut set = format!("set in {}", sources.join(" and "));
+        if !places.is_empty() {
+            set = format!("{set}: {}", places.join(", "));
+        }
+        let is_told = !sources.is_empty() || !places.is_empty();
+        let evidence = [set].into_iter().filter(|_| is_told);
+        let mut finding = finding(
+            some(&found.names),
+            format!("{}{version} would not start: {message}", kind.word()),
+            evidence.chain([dies(kind, &found.sources, &found.prints)]),
+            found.words.advice,
+        );
+        finding.location = found.places.into_iter().next();
+        finding
+    });
     Ruling {
         findings: findings.collect(),
         unknown: unknown(facts),
@@ -111,6 +127,46 @@ pub(super) fn unseen<'t>(targets: impl Iterator<Item = &'t Target>) -> Option<St
         .map(|(why, names)| format!("{}: {why}", some(names)))
         .collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// What components that are alike have in common.
+struct Found {
+    names: Vec<String>,
+    words: Words,
+    prints: String,
+    sources: Vec<Source>,
+    places: Vec<Location>,
+}
+
+/// The places in files that set what is at fault, those that count first. Of a dependency that is broken, what is off is set.
+fn places(target: &Target, broken: &Broken<'_>) -> Vec<Location> {
+    let names: Vec<&str> = match broken.fault {
+        Fault::Syntax { words, .. } => vec![words],
+        Fault::Unknown { gate, .. } | Fault::Locked { gate, .. } | Fault::PreAlpha { gate } => {
+            vec![gate]
+        }
+        Fault::Dependency { gate, disabled } => {
+            let disabled = disabled.iter().map(String::as_str);
+            let others = broken.others.iter().copied();
+            disabled.chain([gate.as_str()]).chain(others).collect()
+        }
+    };
+    let mut found = Vec::new();
+    for name in names {
+        let set = target.setting.gates.get(name);
+        for (source, places) in target.setting.places.iter().rev() {
+            let is_meant = set.is_none_or(|(_, sources)| sources.contains(source));
+            let at = places.at.get(name).filter(|_| is_meant);
+            if let (Some(file), Some((line, column))) = (&places.file, at) {
+                found.push(Location {
+                    path: file.to_string(),
+                    line: Some(*line),
+                    column: Some(*column),
+                });
+            }
+        }
+    }
+    found
 }
 
 fn sources(target: &Target, fault: &Fault) -> Vec<Source> {

@@ -169,6 +169,16 @@ pub(crate) struct Statement {
     pub(crate) told: Told,
 }
 
+impl Statement {
+    /// The same without where it stands.
+    pub(crate) fn nowhere(mut self) -> Self {
+        if let Told::Set(settings) = &mut self.told {
+            settings.places = Places::default();
+        }
+        self
+    }
+}
+
 /// What a document tells of a component.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Told {
@@ -295,6 +305,16 @@ pub(crate) struct Settings {
     pub(crate) gates: BTreeMap<String, bool>,
     /// What the component itself would refuse to start with, in its own words.
     pub(crate) refused: Vec<String>,
+    pub(crate) places: Places,
+}
+
+/// Where settings stand in a file; empty of what no file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Places {
+    /// The file that sets them, as it was named.
+    pub(crate) file: Option<Arc<str>>,
+    /// Line and column, by the name of a gate or the words of a refusal.
+    pub(crate) at: BTreeMap<String, (u64, u64)>,
 }
 
 /// Versions of a process. What it did not tell is null.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::component::{
-    ComponentName, ComponentVersion, Document, GateTable, Settings, Statement, Told,
+    ComponentName, ComponentVersion, Document, GateTable, Places, Settings, Statement, Told,
 };
 use super::version::Minor;
 
@@ -112,7 +112,11 @@ impl StatementRecord {
             min_compatibility: minor(self.min_compatibility_version),
         };
         let refused = self.refused;
-        let set = self.set.map(|gates| Settings { gates, refused });
+        let set = self.set.map(|gates| Settings {
+            gates,
+            refused,
+            places: Places::default(),
+        });
         [
             self.runs.map(Told::Runs),
             set.map(Told::Set),
@@ -163,6 +167,7 @@ mod tests {
                 Told::Set(Settings {
                     gates: gates.clone(),
                     refused: vec!["b".to_owned()],
+                    ..Settings::default()
                 }),
             ),
             (Document::Metrics, Told::Runs(gates.into())),

@@ -109,7 +109,7 @@ fn location(report: &Report, finding: &Finding) -> Map<String, Value> {
     let mut location = Map::new();
     let physical = match (&finding.location, report.file()) {
         (Some(known), _) => Some(physical(known)),
-        (None, Some(path)) => Some(json!({"artifactLocation": {"uri": uri(path)}})),
+        (None, Some(path)) => Some(json!({"artifactLocation": artifact(path)})),
         (None, None) => None,
     };
     if let Some(physical) = physical {
@@ -125,7 +125,7 @@ fn location(report: &Report, finding: &Finding) -> Map<String, Value> {
 }
 
 fn physical(known: &Location) -> Value {
-    let mut physical = json!({"artifactLocation": {"uri": uri(&known.path)}});
+    let mut physical = json!({"artifactLocation": artifact(&known.path)});
     if let Some(line) = known.line {
         let mut region = json!({"startLine": line});
         if let Some(column) = known.column {
@@ -145,6 +145,18 @@ fn logical(subject: &str) -> Value {
         }
         _ => json!({"name": subject, "fullyQualifiedName": subject}),
     }
+}
+
+/// A file by its path: below the folder that the program ran in, which is the root of the repository in CI, or wherever it is.
+fn artifact(path: &str) -> Value {
+    let is_outside = path.split('/').any(|part| part == "..");
+    if path.starts_with('/') {
+        return json!({"uri": format!("file://{}", uri(path))});
+    }
+    if is_outside {
+        return json!({"uri": uri(path)});
+    }
+    json!({"uri": uri(path), "uriBaseId": "%SRCROOT%"})
 }
 
 /// A path as a reference by RFC 3986: what is neither unreserved nor a slash is a percent and two digits.
@@ -219,7 +231,7 @@ mod tests {
             at(0),
             &json!({
                 "physicalLocation": {
-                    "artifactLocation": {"uri": "a%20b/kubelet.yaml"},
+                    "artifactLocation": {"uri": "a%20b/kubelet.yaml", "uriBaseId": "%SRCROOT%"},
                     "region": {"startLine": 3, "startColumn": 7},
                 },
                 "logicalLocations": [{"kind": "kubelet", "name": "n1", "fullyQualifiedName": "kubelet/n1"}],
@@ -227,7 +239,17 @@ mod tests {
         );
         assert_eq!(
             at(1)["physicalLocation"],
-            json!({"artifactLocation": {"uri": "kubelet.yaml"}})
+            json!({"artifactLocation": {"uri": "kubelet.yaml", "uriBaseId": "%SRCROOT%"}})
         );
+    }
+
+    #[test]
+    fn a_file_elsewhere_is_not_said_to_be_in_the_repository() {
+        assert_eq!(
+            artifact("/etc/a b.yaml"),
+            json!({"uri": "file:///etc/a%20b.yaml"})
+        );
+        assert_eq!(artifact("../a.yaml"), json!({"uri": "../a.yaml"}));
+        assert_eq!(artifact("./a..b/ü.yaml")["uri"], "a..b/%C3%BC.yaml");
     }
 }

@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::bundle::kept;
-use super::decode;
+use super::{decode, places};
 use crate::model::fact::Content;
 
 /// What was understood of some bytes, and what was not.
@@ -26,6 +26,8 @@ pub(crate) struct Reading {
     pub(crate) goes_on: bool,
     /// Faults, each a clear sentence.
     pub(crate) faults: Vec<String>,
+    /// Whether one of them is that it is no text, no YAML or no JSON: what it holds is not known.
+    pub(crate) is_broken: bool,
     /// The objects of `contents`, reduced to what a bundle may hold; null where they are not asked for.
     pub(crate) kept: Option<Vec<serde_json::Value>>,
 }
@@ -56,6 +58,11 @@ impl Reading {
             inherited.1
         };
         let kind = envelope.kind.as_deref().unwrap_or(untold);
+        let kind = if kind.is_empty() {
+            kindless(json)
+        } else {
+            kind
+        };
         if kind.is_empty() {
             return self.faults.push("an object has no kind".to_owned());
         }
@@ -63,7 +70,7 @@ impl Reading {
             *self.ignored.entry(kind.to_owned()).or_default() += 1;
             return;
         };
-        match (decoder.decode)(json) {
+        match decoder.decode(json) {
             Ok(content) => {
                 if list.is_some() {
                     self.listed.insert(decoder.kind);
@@ -80,6 +87,22 @@ impl Reading {
                 .faults
                 .push(format!("a {kind} cannot be read: {error}")),
         }
+    }
+}
+
+/// What stands for the kind of configuration that has none, by its keys; empty for all else.
+fn kindless(json: &str) -> &'static str {
+    let keys: BTreeMap<Cow<'_, str>, IgnoredAny> = serde_json::from_str(json).unwrap_or_default();
+    let has = |key: &str| keys.contains_key(key);
+    if decode::k3s::KEYS
+        .iter()
+        .any(|(_, key)| has(key) || has(&format!("{key}+")))
+    {
+        decode::K3S
+    } else if has("machine") || has("cluster") {
+        decode::TALOS
+    } else {
+        ""
     }
 }
 
@@ -127,6 +150,7 @@ fn read_into(mut reading: Reading, bytes: &[u8]) -> Reading {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else {
         reading.faults.push("it is not UTF-8 text".to_owned());
+        reading.is_broken = true;
         return reading;
     };
     match text.trim_start().chars().next() {
@@ -135,7 +159,19 @@ fn read_into(mut reading: Reading, bytes: &[u8]) -> Reading {
         Some(_) if names_an_object(text) => read_yaml(text, &mut reading),
         Some(_) => reading.faults.push(NO_OBJECT.to_owned()),
     }
+    if mentions_gates(text.as_bytes()) && text.len() <= MAX_PLACED {
+        places::fill(text, &mut reading.contents);
+    }
     reading
+}
+
+/// Configuration is smaller; of a dump of a cluster nobody asks for a line.
+const MAX_PLACED: usize = 4 << 20;
+
+/// Whether a text speaks of feature gates at all.
+pub(super) fn mentions_gates(text: &[u8]) -> bool {
+    let holds = |word: &[u8]| memchr::memmem::find(text, word).is_some();
+    holds(b"feature-gates") || holds(b"featureGates")
 }
 
 const NO_OBJECT: &str = "it is not a Kubernetes object in YAML or JSON";
@@ -143,7 +179,7 @@ const NO_OBJECT: &str = "it is not a Kubernetes object in YAML or JSON";
 /// Whether text could be YAML of an object at all: to see that a log of gigabytes is none, a parser would need minutes.
 fn names_an_object(text: &str) -> bool {
     let holds = |word: &[u8]| memchr::memmem::find(text.as_bytes(), word).is_some();
-    holds(b"kind") || holds(b"gitVersion")
+    holds(b"kind") || holds(b"gitVersion") || mentions_gates(text.as_bytes())
 }
 
 fn read_json(text: &str, reading: &mut Reading) {
@@ -153,9 +189,11 @@ fn read_json(text: &str, reading: &mut Reading) {
         match (Document { reading }).deserialize(&mut deserializer) {
             Ok(()) => {}
             Err(error) if error.is_eof() => {
+                reading.is_broken = true;
                 return reading.faults.push(format!("it is cut off: {error}"));
             }
             Err(error) => {
+                reading.is_broken = true;
                 return reading
                     .faults
                     .push(format!("it is not valid JSON: {error}"));
@@ -169,7 +207,7 @@ fn read_json(text: &str, reading: &mut Reading) {
 
 /// Limits that grow with the text, which has no more nodes than bytes: a list of a thousand Pods passes the library's own.
 /// What aliases may add stays limited.
-fn yaml_options(text: &str) -> serde_saphyr::Options {
+pub(super) fn yaml_options(text: &str) -> serde_saphyr::Options {
     let size = text.len().saturating_add(1024);
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -274,6 +312,7 @@ fn read_yaml(text: &str, reading: &mut Reading) {
                     .next()
                     .unwrap_or_default()
                     .to_owned();
+                reading.is_broken = true;
                 return reading
                     .faults
                     .push(format!("it is not valid YAML: {first}"));

@@ -114,7 +114,7 @@ fn manifest(object: &Value) -> Option<Result<Manifest, String>> {
 /// A Pod of a server's answer, or of a file.
 pub(crate) fn pod(object: &Value) -> Result<Pod, serde_json::Error> {
     let decoder = decode::find("v1", "Pod").expect("Pods are read");
-    match (decoder.decode)(&object.to_string())? {
+    match decoder.decode(&object.to_string())? {
         Content::Pod(pod) => Ok(*pod),
         other => unreachable!("a Pod is decoded to {other:?}"),
     }

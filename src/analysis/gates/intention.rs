@@ -11,7 +11,7 @@ use super::skew::Request;
 use super::start::{self, Fault, Source, Start};
 use crate::answer::gate_skew::Difference;
 use crate::catalogue::{Behaviour, Catalogue};
-use crate::model::component::{ComponentName, Document};
+use crate::model::component::{ComponentName, Document, Places};
 use crate::model::version::Minor;
 use crate::model::world::World;
 
@@ -37,7 +37,14 @@ impl Earlier {
         let all = process::all(world, None);
         Self(
             all.iter()
-                .map(|it| (it.name.clone(), (behaviour(it), setting(it))))
+                .map(|it| {
+                    // They are no file of today.
+                    let setting = Setting {
+                        places: Vec::new(),
+                        ..setting(it)
+                    };
+                    (it.name.clone(), (behaviour(it), setting))
+                })
                 .collect(),
         )
     }
@@ -60,6 +67,8 @@ pub(crate) struct Setting {
     pub(crate) gates: BTreeMap<String, (bool, BTreeSet<Source>)>,
     /// What the component itself would refuse, and where it stands.
     pub(crate) refused: Vec<(Source, String)>,
+    /// Where in files they stand; of two places of a gate the later one counts.
+    pub(crate) places: Vec<(Source, Places)>,
     /// No document tells of it.
     pub(crate) is_unknown: bool,
 }
@@ -197,7 +206,12 @@ fn setting(process: &Process<'_>) -> Setting {
     let configuration = process.configuration.map(|it| (Source::ConfigFile, it));
     let flags = process.flags.map(|it| (Source::Flag, it));
     let mut all: Vec<_> = stored.chain(configuration).chain(flags).collect();
-    all.sort_by_key(|(source, _)| *source != Source::ConfigFile);
+    // A kubelet reads its file, then drop-ins by their names.
+    all.sort_by_key(|(source, settings)| {
+        let file = settings.places.file.clone();
+        let drop_in = file.filter(|file| process::is_drop_in(file));
+        (*source != Source::ConfigFile, drop_in)
+    });
     let mut setting = Setting {
         is_unknown: all.is_empty(),
         ..Setting::default()
@@ -208,6 +222,9 @@ fn setting(process: &Process<'_>) -> Setting {
             let known = known.or_insert_with(|| (*value, BTreeSet::new()));
             known.0 = *value;
             known.1.insert(source);
+        }
+        if settings.places.file.is_some() {
+            setting.places.push((source, settings.places.clone()));
         }
         let refused = settings.refused.iter();
         setting

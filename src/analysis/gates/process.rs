@@ -136,7 +136,8 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
     for (name, told) in world.statements() {
         for told in told {
             let (document, told) = &told.value;
-            if name.identity.is_empty() && *document == Document::Configuration {
+            let is_of_file = matches!(document, Document::Configuration | Document::Flags);
+            if name.identity.is_empty() && is_of_file {
                 templates.push((name.kind, *document, told));
                 continue;
             }
@@ -144,16 +145,31 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
         }
     }
     let seen: BTreeSet<ComponentKind> = processes.keys().map(|name| name.kind).collect();
+    let told = processes.values().filter(|it| !it.stored.is_empty());
+    let closer: BTreeSet<ComponentName> = told.map(|it| it.name.clone()).collect();
+    let groups = groups(&templates);
     for (kind, document, told) in templates {
         if seen.contains(&kind) {
+            let Told::Set(settings) = told else { continue };
             for process in processes.values_mut().filter(|it| it.name.kind == kind) {
                 // A closer statement says what this process is started with, and its own document which version it is.
-                if let (Told::Set(settings), true) = (told, process.stored.is_empty()) {
+                let is_first = process.stored.iter().all(|(known, _)| *known != document);
+                if is_first && !closer.contains(&process.name) {
                     process.stored.push((document, settings));
                 }
             }
-        } else {
-            let name = ComponentName::new(kind, "");
+            continue;
+        }
+        let group = file(told).map(|file| group_of(&groups, kind, file));
+        let identities = match group {
+            Some(identity) => vec![identity],
+            // What no file says is said of all.
+            None => groups
+                .get(&kind)
+                .map_or_else(|| vec![""], |all| all.iter().copied().collect()),
+        };
+        for identity in identities {
+            let name = ComponentName::new(kind, identity);
             processes
                 .entry(name.clone())
                 .or_insert_with(|| Process::new(name))
@@ -161,6 +177,44 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
         }
     }
     processes.into_values().collect()
+}
+
+fn file(told: &Told) -> Option<&str> {
+    match told {
+        Told::Set(settings) => settings.places.file.as_deref(),
+        _ => None,
+    }
+}
+
+/// Files that each configure components of their own, by kind: empty where there is one alone, which needs no name.
+type Groups<'w> = BTreeMap<ComponentKind, BTreeSet<&'w str>>;
+
+fn groups<'w>(templates: &[(ComponentKind, Document, &'w Told)]) -> Groups<'w> {
+    let mut groups = Groups::new();
+    for (kind, _, told) in templates {
+        if let Some(file) = file(told).filter(|file| !is_drop_in(file)) {
+            groups.entry(*kind).or_default().insert(file);
+        }
+    }
+    groups.retain(|_, files| files.len() > 1);
+    groups
+}
+
+/// A part of a configuration that stands beside it (`kubelet.conf.d/`, `config.yaml.d/`).
+pub(super) fn is_drop_in(file: &str) -> bool {
+    let folder = file.rsplit_once('/').map(|(folder, _)| folder);
+    folder.is_some_and(|folder| folder.ends_with(".d"))
+}
+
+/// The group that a file belongs to: its own, and of a drop-in that of the file which is nearest.
+fn group_of<'w>(groups: &Groups<'w>, kind: ComponentKind, file: &str) -> &'w str {
+    let files = groups.get(&kind).into_iter().flatten().copied();
+    let common = |other: &&str| {
+        let letters = file.bytes().zip(other.bytes());
+        letters.take_while(|(one, other)| one == other).count()
+    };
+    let own = files.clone().find(|known| *known == file);
+    own.or(files.max_by_key(common)).unwrap_or_default()
 }
 
 /// The process in a Pod: by the Pod's own name; an API server by its address, which is how its documents are asked for, and a

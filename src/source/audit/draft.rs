@@ -83,7 +83,7 @@ impl Drafts {
         };
         let drafts = self.closed.into_iter().chain(self.open.into_values());
         drafts
-            .filter_map(|draft| match (decoder.decode)(&draft.to_string()) {
+            .filter_map(|draft| match decoder.decode(&draft.to_string()) {
                 Ok(Content::Pod(pod)) => Some(*pod),
                 _ => None,
             })

@@ -402,11 +402,10 @@ impl AuditEvent<'_> {
             Some(listed) => listed.items.as_slice(),
             None => std::slice::from_ref(&raw),
         };
-        raws.iter()
-            .find_map(|raw| match (decoder.decode)(raw.get()) {
-                Ok(Content::Pod(pod)) if pod.name == write.pod => Some(pod),
-                _ => None,
-            })
+        raws.iter().find_map(|raw| match decoder.decode(raw.get()) {
+            Ok(Content::Pod(pod)) if pod.name == write.pod => Some(pod),
+            _ => None,
+        })
     }
 }
 

@@ -429,6 +429,7 @@ const STATEMENTS: Keep = Fields(&[(
 
 /// By the kinds of the decoders, sorted.
 const KEPT: &[(&str, Keep)] = &[
+    ("Cluster", STATEMENTS),
     ("ClusterConfiguration", STATEMENTS),
     ("ClusterRole", CLUSTER_ROLE),
     ("ClusterRoleBinding", CLUSTER_ROLE_BINDING),
@@ -439,15 +440,24 @@ const KEPT: &[(&str, Keep)] = &[
     ("EndpointSlice", ENDPOINT_SLICE),
     ("Event", EVENT),
     ("GateSnapshot", STATEMENTS),
+    ("InitConfiguration", STATEMENTS),
     ("Job", WORKLOAD),
+    ("JoinConfiguration", STATEMENTS),
+    ("K3sConfig", STATEMENTS),
     ("KubeProxyConfiguration", STATEMENTS),
+    ("KubeadmConfig", STATEMENTS),
+    ("KubeadmConfigTemplate", STATEMENTS),
+    ("KubeadmControlPlane", STATEMENTS),
     ("KubeletConfiguration", STATEMENTS),
     ("Lease", LEASE),
+    ("MachineDeployment", STATEMENTS),
     ("Node", NODE),
     ("PersistentVolumeClaim", CLAIM),
     ("Pod", POD),
     ("ReplicaSet", WORKLOAD),
+    ("Simple", STATEMENTS),
     ("StatefulSet", WORKLOAD),
+    ("TalosConfig", STATEMENTS),
     ("Version", VERSION),
 ];
 

@@ -43,7 +43,7 @@ pub(super) fn read(
     if let Some(configuration) = configz.kubeletconfig.or(configz.kubeproxy) {
         let gates = Told::Set(Settings {
             gates: configuration.feature_gates.unwrap_or_default(),
-            refused: Vec::new(),
+            ..Settings::default()
         });
         let policy = configuration.cpu_manager_policy;
         let policy = policy.filter(|policy| !policy.is_empty());
@@ -69,7 +69,7 @@ mod tests {
             let gates = gates.iter().map(|(name, on)| ((*name).to_owned(), *on));
             vec![Told::Set(Settings {
                 gates: gates.collect(),
-                refused: Vec::new(),
+                ..Settings::default()
             })]
         };
         let some = read(r#"{"kubeletconfig":{"featureGates":{"A":false},"staticPodPath":"/x"}}"#);

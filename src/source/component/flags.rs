@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DocumentError, flagz, foreign, settings, whole};
 use crate::model::component::{ComponentKind, Told};
+use crate::source::located::Position;
 
 /// How klog writes a flag at start (`component-base/cli/flag/flags.go`, `PrintFlags`), from verbosity 1 on.
 const LOGGED: &str = "FLAG: ";
@@ -147,8 +148,33 @@ fn logged(text: &str) -> Vec<String> {
 
 /// What a command line tells of gates. Without any flag of them the component was told nothing, which is a statement too.
 pub(crate) fn told(kind: ComponentKind, words: &[String]) -> Vec<Told> {
-    let gates = values(words, "feature-gates");
-    let mut told = vec![Told::Set(settings::of_flags(kind, gates))];
+    told_at(kind, words, &|_| None)
+}
+
+/// The same, with where the gates stand, given where each word does.
+pub(crate) fn told_at(
+    kind: ComponentKind,
+    words: &[String],
+    at: &dyn Fn(usize) -> Option<Position>,
+) -> Vec<Told> {
+    let flags = values_at(words, "feature-gates");
+    let mut set = settings::of_flags(kind, flags.iter().map(|(_, value)| *value));
+    for (number, value) in flags {
+        let Some(Position { line, column }) = at(number) else {
+            continue;
+        };
+        // Of a gate the last place counts, as its last value does; of a refusal the first.
+        for name in settings::names(value).filter(|name| set.gates.contains_key(*name)) {
+            set.places.at.insert(name.to_owned(), (line, column));
+        }
+        for words in &set.refused {
+            let known = set.places.at.entry(words.clone());
+            if settings::of_flags(kind, [value]).refused.contains(words) {
+                known.or_insert((line, column));
+            }
+        }
+    }
+    let mut told = vec![Told::Set(set)];
     told.extend(flagz::versions(|name| {
         values(words, name).into_iter().next_back()
     }));
@@ -175,6 +201,12 @@ pub(crate) fn port(words: &[String]) -> Option<u16> {
 
 /// The values of a flag, in order: `--name=value` and `--name value`, with one dash or two as pflag's users write them.
 pub(crate) fn values<'w>(words: &'w [String], name: &str) -> Vec<&'w str> {
+    let found = values_at(words, name).into_iter();
+    found.map(|(_, value)| value).collect()
+}
+
+/// Each with the number of the word that it stands in.
+fn values_at<'w>(words: &'w [String], name: &str) -> Vec<(usize, &'w str)> {
     let mut found = Vec::new();
     for (number, word) in words.iter().enumerate() {
         let Some(rest) = word
@@ -184,11 +216,11 @@ pub(crate) fn values<'w>(words: &'w [String], name: &str) -> Vec<&'w str> {
             continue;
         };
         if let Some(value) = rest.strip_prefix('=') {
-            found.push(value);
+            found.push((number, value));
         } else if rest.is_empty()
             && let Some(value) = words.get(number + 1)
         {
-            found.push(value);
+            found.push((number + 1, value));
         }
     }
     found

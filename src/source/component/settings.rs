@@ -21,6 +21,14 @@ pub(crate) fn of_flags<'v>(
     }
 }
 
+/// The names in a value, without what may stand before them.
+pub(crate) fn names(value: &str) -> impl Iterator<Item = &str> {
+    value.split(',').filter_map(|pair| {
+        let pair = pair.split_once('=')?.0;
+        Some(pair.rsplit_once(':').map_or(pair, |(_, name)| name).trim())
+    })
+}
+
 /// Go's `strconv.ParseBool`.
 pub(crate) fn boolean(text: &str) -> Option<bool> {
     match text {

@@ -1,15 +1,11 @@
-//! Decodes configuration files: kubeadm's `ClusterConfiguration`, `KubeletConfiguration`, `KubeProxyConfiguration`, and the
-//! `ConfigMap`s of kubeadm that hold them.
+//! Decodes configuration files: kubeadm's `ClusterConfiguration`, `InitConfiguration` and `JoinConfiguration`,
+//! `KubeletConfiguration`, `KubeProxyConfiguration`, and the `ConfigMap`s of kubeadm that hold them.
 //!
 //! They say what a component is started with, not what runs. A value that the component would refuse is kept as its refusal,
 //! never mended (k8s.io/kubernetes `cmd/kubeadm/app/apis/kubeadm/v1beta3`, `v1beta4`, 1.37). Of a `ConfigMap` nothing else is read.
 
-use std::collections::BTreeMap;
-use std::fmt;
-
-use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::Error as _;
 
 use crate::model::component::{
     ComponentKind, ComponentName, ComponentVersion, Document, Settings, Statement, Told,
@@ -18,9 +14,10 @@ use crate::model::fact::Content;
 use crate::model::version::Release;
 use crate::source::component::flags;
 use crate::source::document;
+use crate::source::located::{Entry, Node, Position, Tree};
 
 /// Keys of kubeadm's `ConfigMap`s that hold a document.
-const KEYS: [&str; 3] = ["ClusterConfiguration", "kubelet", "config.conf"];
+pub(in crate::source) const KEYS: [&str; 3] = ["ClusterConfiguration", "kubelet", "config.conf"];
 
 /// Names of `ConfigMap`s in kube-system that hold them: kubeadm's, and the older one with a version.
 const NAMES: [&str; 3] = ["kubeadm-config", "kubelet-config", "kube-proxy"];
@@ -57,8 +54,9 @@ pub(super) fn config_map(json: &str) -> Result<Content, serde_json::Error> {
                 return Err(serde_json::Error::custom(format!("its key {key}: {fault}")));
             }
             for content in reading.contents {
+                // Lines of the text alone are none of a file.
                 if let Content::Statements(told) = content {
-                    statements.extend(told);
+                    statements.extend(told.into_iter().map(Statement::nowhere));
                 }
             }
         }
@@ -66,176 +64,221 @@ pub(super) fn config_map(json: &str) -> Result<Content, serde_json::Error> {
     Ok(Content::Statements(statements))
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ClusterConfiguration {
-    #[serde(default)]
-    api_version: String,
-    #[serde(default)]
-    api_server: ControlPlaneComponent,
-    #[serde(default)]
-    controller_manager: ControlPlaneComponent,
-    #[serde(default)]
-    scheduler: ControlPlaneComponent,
-    #[serde(default)]
-    kubernetes_version: Option<String>,
-}
+/// A component's flags, each a word with where it stands.
+#[derive(Default)]
+pub(super) struct Flags(Vec<(String, Option<Position>)>);
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ControlPlaneComponent {
-    extra_args: Option<ExtraArgs>,
-}
-
-/// Flags without their dashes: v1beta3 has a map, v1beta4 a list.
-enum ExtraArgs {
-    Map(Vec<(String, String)>),
-    List(Vec<(String, String)>),
-}
-
-#[derive(Deserialize)]
-struct Argument {
-    name: String,
-    #[serde(default)]
-    value: String,
-}
-
-impl<'de> Deserialize<'de> for ExtraArgs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ExtraArgsVisitor)
-    }
-}
-
-struct ExtraArgsVisitor;
-
-impl<'de> Visitor<'de> for ExtraArgsVisitor {
-    type Value = ExtraArgs;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("flags as a map (v1beta3) or a list (v1beta4)")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<ExtraArgs, A::Error> {
-        let mut list = Vec::new();
-        while let Some(Argument { name, value }) = items.next_element()? {
-            list.push((name, value));
-        }
-        Ok(ExtraArgs::List(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ExtraArgs, A::Error> {
-        let mut pairs = Vec::new();
-        while let Some(pair) = map.next_entry()? {
-            pairs.push(pair);
-        }
-        Ok(ExtraArgs::Map(pairs))
-    }
-}
-
-pub(super) fn cluster_configuration(json: &str) -> Result<Content, serde_json::Error> {
-    let cluster: ClusterConfiguration = serde_json::from_str(json)?;
-    let is_list = !["v1beta1", "v1beta2", "v1beta3"]
-        .iter()
-        .any(|old| cluster.api_version.ends_with(old));
-    let version = cluster.kubernetes_version;
-    let version = version.filter(|version| Release::parse(version).is_some());
-    let parts = [
-        (
-            ComponentKind::KubeApiserver,
-            "apiServer",
-            cluster.api_server,
-        ),
-        (
-            ComponentKind::KubeControllerManager,
-            "controllerManager",
-            cluster.controller_manager,
-        ),
-        (ComponentKind::KubeScheduler, "scheduler", cluster.scheduler),
-    ];
-    let mut statements = Vec::new();
-    for (kind, part, component) in parts {
-        let pairs = match (component.extra_args, is_list) {
-            (None, _) => Vec::new(),
-            (Some(ExtraArgs::Map(pairs)), false) | (Some(ExtraArgs::List(pairs)), true) => pairs,
-            // In the words of kubeadm, which refuses the document.
-            (Some(ExtraArgs::List(_)), false) => {
-                return Err(serde_json::Error::custom(format!(
-                    "json: cannot unmarshal array into Go struct field of {part}.extraArgs of type map[string]string; a list is of kubeadm.k8s.io/v1beta4"
-                )));
+impl Flags {
+    /// `extraArgs` of kubeadm and its like: a map of texts, or a list of names and values; null where it is not written.
+    /// Of kubeadm the version says which it may be, and its error is in kubeadm's words.
+    fn of_kubeadm(at: Option<&Node>, is_list: Option<bool>, field: &str) -> Result<Self, String> {
+        let cannot = |found: &str, due: &str, hint: &str| {
+            Err(format!(
+                "json: cannot unmarshal {found} into Go struct field of {field} of type {due}{hint}"
+            ))
+        };
+        let mut flags = match at.map(|node| (&node.tree, is_list)) {
+            None => Self::default(),
+            Some((Tree::List(_), Some(false))) => {
+                let hint = "; a list is of kubeadm.k8s.io/v1beta4";
+                return cannot("array", "map[string]string", hint);
             }
-            (Some(ExtraArgs::Map(_)), true) => {
-                return Err(serde_json::Error::custom(format!(
-                    "json: cannot unmarshal object into Go struct field of {part}.extraArgs of type []v1beta4.Arg; a map is of kubeadm.k8s.io/v1beta3"
-                )));
+            Some((Tree::Map(_), Some(true))) => {
+                let hint = "; a map is of kubeadm.k8s.io/v1beta3";
+                return cannot("object", "[]v1beta4.Arg", hint);
             }
+            Some((Tree::List(items), _)) => {
+                let pairs = items.iter().map(|item| {
+                    let name = item.get("name").map_or(Some(""), text_of)?;
+                    let value = item.get("value").map_or(Some(""), text_of)?;
+                    let at = item.get("value").map_or(item.at, |value| value.at);
+                    Some((format!("--{name}={value}"), at))
+                });
+                match pairs.collect::<Option<_>>() {
+                    Some(words) => Self(words),
+                    None => return cannot("a value", "string", ""),
+                }
+            }
+            Some((Tree::Map(entries), _)) => {
+                let pairs = entries.iter().map(|entry| {
+                    let value = text_of(&entry.value)?;
+                    Some((format!("--{}={value}", entry.key), entry.value.at))
+                });
+                match pairs.collect::<Option<_>>() {
+                    Some(words) => Self(words),
+                    None => return cannot("a value", "string", ""),
+                }
+            }
+            Some((tree, _)) => return cannot(word(tree), "map[string]string", ""),
         };
         // kubeadm writes the manifest's flags sorted by their text.
-        let mut words: Vec<String> = pairs
-            .into_iter()
-            .map(|(name, value)| format!("--{name}={value}"))
-            .collect();
-        words.sort();
-        let git = version.clone().map(|git| {
-            Told::Version(ComponentVersion {
-                git: Some(git),
-                ..ComponentVersion::default()
-            })
-        });
-        let told = flags::told(kind, &words).into_iter().chain(git);
-        statements.extend(told.map(|told| of_all(kind, told)));
+        flags.0.sort();
+        Ok(flags)
     }
-    Ok(Content::Statements(statements))
+
+    /// Words of a list, or one alone, before which something has to be added.
+    pub(super) fn of_words(node: &Node, before: &str) -> Self {
+        let alone = std::slice::from_ref(node);
+        let items = match node.tree {
+            Tree::List(_) => node.items(),
+            _ => alone,
+        };
+        let words = items.iter().filter_map(|item| {
+            let text = item.text()?;
+            Some((format!("{before}{text}"), item.at))
+        });
+        Self(words.collect())
+    }
+
+    /// What they tell of a component.
+    pub(super) fn told(self, kind: ComponentKind) -> Vec<Told> {
+        let (words, at): (Vec<String>, Vec<Option<Position>>) = self.0.into_iter().unzip();
+        flags::told_at(kind, &words, &|number| at.get(number).copied().flatten())
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ComponentConfiguration {
-    kind: String,
-    #[serde(default)]
-    feature_gates: Option<BTreeMap<String, Value>>,
+/// A text; null, which is none to Go, is empty.
+fn text_of(node: &Node) -> Option<&str> {
+    match &node.tree {
+        Tree::Text(text) => Some(text),
+        Tree::Null => Some(""),
+        _ => None,
+    }
 }
 
-pub(super) fn component_configuration(json: &str) -> Result<Content, serde_json::Error> {
-    let configuration: ComponentConfiguration = serde_json::from_str(json)?;
-    let kind = if configuration.kind == "KubeletConfiguration" {
-        ComponentKind::Kubelet
-    } else {
-        ComponentKind::KubeProxy
+/// The version that a text is, if it is one.
+pub(super) fn version(text: Option<&str>) -> Option<Told> {
+    let git = text.filter(|text| Release::parse(text).is_some())?;
+    Some(Told::Version(ComponentVersion {
+        git: Some(git.to_owned()),
+        ..ComponentVersion::default()
+    }))
+}
+
+/// Statements that a file makes of one component.
+pub(super) fn of<T: IntoIterator<Item = Told>>(
+    component: &ComponentName,
+    document: Document,
+    told: T,
+) -> impl Iterator<Item = Statement> + use<'_, T> {
+    let of_one = move |told| Statement {
+        component: component.clone(),
+        document,
+        told,
     };
+    told.into_iter().map(of_one)
+}
+
+/// The parts of a cluster whose flags kubeadm writes.
+const PARTS: [(ComponentKind, &str); 3] = [
+    (ComponentKind::KubeApiserver, "apiServer"),
+    (ComponentKind::KubeControllerManager, "controllerManager"),
+    (ComponentKind::KubeScheduler, "scheduler"),
+];
+
+pub(super) fn cluster_configuration(cluster: &Node) -> Result<Vec<Statement>, String> {
+    let version = cluster.get("kubernetesVersion").and_then(Node::text);
+    of_cluster(cluster, "", version)
+}
+
+/// A `ClusterConfiguration`, of components with this identity and version.
+pub(super) fn of_cluster(
+    cluster: &Node,
+    identity: &str,
+    git: Option<&str>,
+) -> Result<Vec<Statement>, String> {
+    let mut statements = Vec::new();
+    for (kind, part) in PARTS {
+        let args = cluster.find(&[part, "extraArgs"]);
+        let field = format!("{part}.extraArgs");
+        let flags = Flags::of_kubeadm(args, is_list(cluster), &field)?;
+        let told = flags.told(kind).into_iter().chain(version(git));
+        let component = ComponentName::new(kind, identity);
+        statements.extend(of(&component, Document::Configuration, told));
+    }
+    Ok(statements)
+}
+
+/// Whether the version of a document of kubeadm has lists of flags; null where it does not say its version.
+fn is_list(document: &Node) -> Option<bool> {
+    let version = document.get("apiVersion")?.text()?;
+    let (group, version) = version.split_once('/')?;
+    let old = ["v1beta1", "v1beta2", "v1beta3"];
+    (group == "kubeadm.k8s.io").then(|| !old.contains(&version))
+}
+
+/// `InitConfiguration` and `JoinConfiguration`: flags of the kubelet.
+pub(super) fn node_configuration(node: &Node) -> Result<Vec<Statement>, String> {
+    of_node(node, "")
+}
+
+/// The same of a kubelet with this identity. Without any flag it tells nothing: the kubelet has a file beside it.
+pub(super) fn of_node(node: &Node, identity: &str) -> Result<Vec<Statement>, String> {
+    let Some(args) = node.find(&["nodeRegistration", "kubeletExtraArgs"]) else {
+        return Ok(Vec::new());
+    };
+    let kind = ComponentKind::Kubelet;
+    let flags = Flags::of_kubeadm(Some(args), is_list(node), "kubeletExtraArgs")?;
+    let told = flags.told(kind);
+    let told = told
+        .into_iter()
+        .filter(|told| *told != Told::Set(Settings::default()));
+    let component = ComponentName::new(kind, identity);
+    Ok(of(&component, Document::Flags, told).collect())
+}
+
+pub(super) fn component_configuration(configuration: &Node) -> Result<Vec<Statement>, String> {
+    let name = configuration.get("kind").and_then(Node::text);
+    let kind = match name {
+        Some("KubeProxyConfiguration") => ComponentKind::KubeProxy,
+        _ => ComponentKind::Kubelet,
+    };
+    let told = [gates(configuration, name.unwrap_or_default())?];
+    let component = ComponentName::new(kind, "");
+    Ok(of(&component, Document::Configuration, told).collect())
+}
+
+/// What `featureGates` of a configuration sets.
+pub(super) fn gates(configuration: &Node, kind: &str) -> Result<Told, String> {
     let mut settings = Settings::default();
-    for (name, value) in configuration.feature_gates.unwrap_or_default() {
-        match value {
-            Value::Bool(value) => {
-                settings.gates.insert(name, value);
+    let map = configuration.get("featureGates");
+    if let Some(other) = map.filter(|map| !matches!(map.tree, Tree::Map(_))) {
+        return Err(format!(
+            "json: cannot unmarshal {} into Go struct field {kind}.featureGates of type map[string]bool",
+            word(&other.tree)
+        ));
+    }
+    for Entry { key, at, value } in map.map(Node::entries).unwrap_or_default() {
+        let name = match value.tree {
+            Tree::Bool(value) => {
+                settings.gates.insert(key.clone(), value);
+                key.clone()
             }
-            other => settings.refused.push(format!(
-                "json: cannot unmarshal {} into Go struct field {}.featureGates of type bool ({name})",
-                word(&other),
-                configuration.kind
-            )),
+            ref other => {
+                let refusal = format!(
+                    "json: cannot unmarshal {} into Go struct field {kind}.featureGates of type bool ({key})",
+                    word(other)
+                );
+                settings.refused.push(refusal.clone());
+                refusal
+            }
+        };
+        if let Some(Position { line, column }) = *at {
+            settings.places.at.insert(name, (line, column));
         }
     }
-    let statement = of_all(kind, Told::Set(settings));
-    Ok(Content::Statements(vec![statement]))
+    Ok(Told::Set(settings))
 }
 
 /// Go's word for what JSON has there.
-fn word(value: &Value) -> &'static str {
-    match value {
-        Value::String(_) => "string",
-        Value::Number(_) => "number",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-        Value::Bool(_) | Value::Null => "null",
-    }
-}
-
-/// A statement about every component of a kind, as far as nothing closer is known.
-fn of_all(kind: ComponentKind, told: Told) -> Statement {
-    Statement {
-        component: ComponentName::new(kind, ""),
-        document: Document::Configuration,
-        told,
+fn word(tree: &Tree) -> &'static str {
+    match tree {
+        Tree::Text(_) => "string",
+        Tree::Number => "number",
+        Tree::List(_) => "array",
+        Tree::Map(_) => "object",
+        Tree::Bool(_) => "bool",
+        Tree::Null => "null",
     }
 }
 
@@ -256,6 +299,7 @@ mod tests {
                 other => panic!("{other:?}"),
             });
         statements
+            .map(Statement::nowhere)
             .filter(|statement| statement.component.kind == kind)
             .find_map(|statement| match statement.told {
                 Told::Set(settings) => Some(settings),
@@ -268,7 +312,7 @@ mod tests {
         let owned = pairs.iter().map(|(name, on)| ((*name).to_owned(), *on));
         Settings {
             gates: owned.collect(),
-            refused: Vec::new(),
+            ..Settings::default()
         }
     }
 

@@ -4,23 +4,31 @@
 //! analysis uses, so that what may be secret (environment, commands, data) never enters memory as a value.
 //! It must not judge, and it must not fail on a field that it does not read.
 
-mod configuration;
+mod clusterapi;
+pub(super) mod configuration;
 mod endpointslice;
 mod event;
+pub(super) mod k3s;
+mod kind;
 mod lease;
 mod node;
 mod persistentvolumeclaim;
 mod pod;
 mod rbac;
 pub(in crate::source) mod statements;
+mod talos;
 mod version;
 mod workload;
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
+use super::located::Node;
+use crate::model::component::Statement;
 use crate::model::fact::Content;
 use crate::model::quantity::{Quantity, Resources};
 
@@ -29,35 +37,102 @@ pub(crate) struct Decoder {
     /// API group, without version; empty for core.
     pub(crate) group: &'static str,
     pub(crate) kind: &'static str,
-    pub(crate) decode: Decode,
+    how: How,
 }
 
-type Decode = fn(&str) -> Result<Content, serde_json::Error>;
+#[derive(Clone, Copy)]
+enum How {
+    Json(fn(&str) -> Result<Content, serde_json::Error>),
+    /// Configuration: where in its text something stands is worth knowing.
+    Tree(ReadTree),
+}
+
+/// Reads configuration. Its error is what the program that it is for would say.
+pub(super) type ReadTree = fn(&Node) -> Result<Vec<Statement>, String>;
 
 impl Decoder {
-    const fn new(group: &'static str, kind: &'static str, decode: Decode) -> Self {
-        Self {
-            group,
-            kind,
-            decode,
+    const fn new(
+        group: &'static str,
+        kind: &'static str,
+        decode: fn(&str) -> Result<Content, serde_json::Error>,
+    ) -> Self {
+        let how = How::Json(decode);
+        Self { group, kind, how }
+    }
+
+    const fn tree(group: &'static str, kind: &'static str, read: ReadTree) -> Self {
+        let how = How::Tree(read);
+        Self { group, kind, how }
+    }
+
+    pub(crate) fn decode(&self, json: &str) -> Result<Content, serde_json::Error> {
+        match self.how {
+            How::Json(decode) => decode(json),
+            How::Tree(read) => {
+                let value: Value = serde_json::from_str(json)?;
+                let told = read(&Node::from(value)).map_err(serde_json::Error::custom)?;
+                Ok(Content::Statements(told))
+            }
+        }
+    }
+
+    /// How it reads a tree, if it does.
+    pub(super) fn of_tree(&self) -> Option<ReadTree> {
+        match self.how {
+            How::Json(_) => None,
+            How::Tree(read) => Some(read),
         }
     }
 }
 
+/// What stands for the kind of files that have none.
+pub(super) const K3S: &str = "K3sConfig";
+pub(super) const TALOS: &str = "TalosConfig";
+
 /// All decoders, sorted by file, then by group.
 pub(crate) const DECODERS: &[Decoder] = &[
+    Decoder::tree(
+        "bootstrap.cluster.x-k8s.io",
+        "KubeadmConfig",
+        clusterapi::kubeadm_config,
+    ),
+    Decoder::tree(
+        "bootstrap.cluster.x-k8s.io",
+        "KubeadmConfigTemplate",
+        clusterapi::kubeadm_config_template,
+    ),
+    Decoder::tree(
+        "cluster.x-k8s.io",
+        "MachineDeployment",
+        clusterapi::machine_deployment,
+    ),
+    Decoder::tree(
+        "controlplane.cluster.x-k8s.io",
+        "KubeadmControlPlane",
+        clusterapi::kubeadm_control_plane,
+    ),
     Decoder::new("", "ConfigMap", configuration::config_map),
-    Decoder::new(
+    Decoder::tree(
         "kubeadm.k8s.io",
         "ClusterConfiguration",
         configuration::cluster_configuration,
     ),
-    Decoder::new(
+    Decoder::tree(
+        "kubeadm.k8s.io",
+        "InitConfiguration",
+        configuration::node_configuration,
+    ),
+    Decoder::tree(
+        "kubeadm.k8s.io",
+        "JoinConfiguration",
+        configuration::node_configuration,
+    ),
+    Decoder::tree(
         "kubelet.config.k8s.io",
         "KubeletConfiguration",
         configuration::component_configuration,
     ),
-    Decoder::new(
+    Decoder::tree(
         "kubeproxy.config.k8s.io",
         "KubeProxyConfiguration",
         configuration::component_configuration,
@@ -65,6 +140,10 @@ pub(crate) const DECODERS: &[Decoder] = &[
     Decoder::new("discovery.k8s.io", "EndpointSlice", endpointslice::decode),
     Decoder::new("", "Event", event::decode),
     Decoder::new("events.k8s.io", "Event", event::decode),
+    // k3s and RKE2 have files without a kind; they are told by their keys.
+    Decoder::tree("", K3S, k3s::config),
+    Decoder::tree("k3d.io", "Simple", k3s::k3d),
+    Decoder::tree("kind.x-k8s.io", "Cluster", kind::cluster),
     Decoder::new("coordination.k8s.io", "Lease", lease::decode),
     Decoder::new("", "Node", node::decode),
     Decoder::new("", "PersistentVolumeClaim", persistentvolumeclaim::decode),
@@ -85,6 +164,8 @@ pub(crate) const DECODERS: &[Decoder] = &[
         statements::decode,
     ),
     Decoder::new("kube-placement.dev", "GateSnapshot", statements::decode),
+    // So is Talos' configuration of a machine.
+    Decoder::tree("", TALOS, talos::machine),
     // `/version` answers an object without a kind; it is told by its `gitVersion`.
     Decoder::new("", "Version", version::decode),
     Decoder::new("apps", "DaemonSet", workload::daemon_set),
@@ -180,7 +261,8 @@ mod tests {
             .skip_while(|line| !line.starts_with("pub(crate) const DECODERS"))
             .take_while(|line| *line != "];")
             .filter_map(|line| {
-                let path = line.strip_prefix("Decoder::new(\"").and_then(|line| {
+                let call = line.strip_prefix("Decoder::");
+                let path = call.filter(|line| line.ends_with("),")).and_then(|line| {
                     line.rsplit_once("::")?
                         .0
                         .rsplit_once(' ')
@@ -189,7 +271,10 @@ mod tests {
                 // A long line is broken, and its function has one of its own.
                 path.or_else(|| Some(line.strip_suffix(',')?.split_once("::")?.0))
             })
-            .filter(|file| file.bytes().all(|byte| byte.is_ascii_lowercase()))
+            .filter(|file| {
+                let mut bytes = file.bytes();
+                bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+            })
             .collect();
         let files = registry::files("source/decode", &["mod"]);
         assert_eq!(files, registry::names(lines));
@@ -250,7 +335,7 @@ mod tests {
         fn no_json_makes_a_decoder_panic(value in json()) {
             let text = value.to_string();
             for decoder in DECODERS {
-                if let Ok(content) = (decoder.decode)(&text) {
+                if let Ok(content) = decoder.decode(&text) {
                     // What was decoded can be asked for its time, whatever it held.
                     prop_assert!(content.newest_observation().is_none_or(|at| at <= Timestamp::MAX));
                 }
@@ -261,7 +346,7 @@ mod tests {
         fn no_text_makes_a_decoder_panic(text in ".{0,200}") {
             for decoder in DECODERS {
                 let object = text.trim_start().starts_with(['{', '[']);
-                prop_assert!(object || (decoder.decode)(&text).is_err());
+                prop_assert!(object || decoder.decode(&text).is_err());
             }
         }
     }

@@ -4,10 +4,11 @@
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::budget::Budget;
 use super::extent::Extent;
-use super::{Collected, OfflineError, compression, document, printed_dump};
+use super::{Collected, OfflineError, compression, document, places, printed_dump};
 use crate::model::coverage::State;
 use crate::source::audit::{self, Focus};
 use crate::source::component::metrics;
@@ -40,18 +41,28 @@ pub(super) fn alone(
     )? {
         None => Ok(collected),
         Some(Foreign::Metrics) => Err(OfflineError::NamelessMetrics(path.to_owned())),
-        Some(Foreign::Unknown(fault)) => Err(OfflineError::Foreign {
-            path: path.to_owned(),
-            fault,
-        }),
+        Some(Foreign::Unknown { fault, .. } | Foreign::NoObjects { fault, .. }) => {
+            Err(OfflineError::Foreign {
+                path: path.to_owned(),
+                fault,
+            })
+        }
     }
 }
 
 /// What bytes are that hold no objects and no log.
 pub(super) enum Foreign {
     Metrics,
-    /// With the fault.
-    Unknown(String),
+    /// It is broken, or was not read to its end.
+    Unknown {
+        fault: String,
+        mentions_gates: bool,
+    },
+    /// Nothing is wrong with it, but it is something else.
+    NoObjects {
+        fault: String,
+        mentions_gates: bool,
+    },
 }
 
 /// Takes what the bytes hold into an origin. Returns what they are if they hold nothing of it.
@@ -87,7 +98,10 @@ pub(super) fn take(
     let documents = printed_dump::read(&mut reader, MAX_BYTES).map_err(fail)?;
     if let Some(fault) = budget.fault().filter(|_| budget.is_spent()) {
         // Nobody means that; its beginning is not worth the time.
-        return Ok(Some(Foreign::Unknown(fault)));
+        return Ok(Some(Foreign::Unknown {
+            fault,
+            mentions_gates: true,
+        }));
     }
     if documents.bytes.len() > MAX_BYTES {
         return Err(fail(io::Error::new(
@@ -99,7 +113,26 @@ pub(super) fn take(
     reading.faults.extend(budget.fault());
     reading.faults.extend(documents.fault);
     if reading.is_foreign() {
-        return Ok(Some(Foreign::Unknown(reading.faults.join("; "))));
+        let fault = reading.faults.join("; ");
+        let mentions_gates = document::mentions_gates(&documents.bytes);
+        return Ok(Some(if reading.is_broken || budget.fault().is_some() {
+            Foreign::Unknown {
+                fault,
+                mentions_gates,
+            }
+        } else {
+            Foreign::NoObjects {
+                fault,
+                mentions_gates,
+            }
+        }));
+    }
+    if path.is_file() {
+        // An entry of an archive is no file that somebody could open.
+        let name: Arc<str> = path.display().to_string().into();
+        for settings in places::settings(&mut reading.contents) {
+            settings.places.file = Some(Arc::clone(&name));
+        }
     }
     if documents.logs > 0 {
         let detail = format!("{} logs of containers were passed over", documents.logs);

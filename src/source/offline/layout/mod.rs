@@ -17,6 +17,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::extent::Extent;
+use super::others::Others;
 use super::tree::{Listing, NOT_PLAIN, Tree};
 use super::{Collected, OfflineError, input};
 use crate::model::coverage::State;
@@ -113,51 +114,58 @@ pub(super) fn read(
         let list = format!("{root}{list}");
         (listing.names.contains(&list) && listing.cut.as_ref() != Some(&list)).then_some(list)
     };
-    let read =
-        |wanted: &dyn Fn(&str) -> bool, collected: &mut Collected, foreign: &mut Vec<String>| {
-            tree.visit(wanted, &mut |name, bytes| {
-                let Some(role) = role(name) else { return };
-                let extent = match &role {
-                    // Whatever the part that is there tells, it is not the whole.
-                    Role::Objects(_) if listing.cut.as_deref() == Some(name) => Some(Extent::Part),
-                    Role::Objects(extent) => Some(extent.clone()),
-                    _ => None,
-                };
-                let is_foreign = bytes
-                    .map_err(|source| OfflineError::Read {
-                        path: path.join(name),
-                        source,
-                    })
-                    .and_then(|bytes| match (extent, role) {
-                        (Some(extent), _) => {
-                            input::take(collected, name, &path.join(name), bytes, focus, &extent)
-                                .map(|foreign| foreign.is_some())
-                        }
-                        (None, Role::Log) => {
-                            input::take_log(collected, name, &path.join(name), bytes, focus)
-                                .map(|foreign| foreign.is_some())
-                        }
-                        (None, role) => Ok(text(bytes)
-                            .and_then(|text| aside(collected, name, &role, &text))
-                            .is_err()),
-                    });
-                match is_foreign {
-                    Ok(false) => {}
-                    Ok(true) => foreign.push(name.to_owned()),
-                    Err(error) => collected.missing(name, &error.to_string()),
-                }
-            })
-        };
+    let read = |wanted: &dyn Fn(&str) -> bool,
+                collected: &mut Collected,
+                foreign: &mut Vec<String>,
+                others: &mut Others<'_>| {
+        tree.visit(wanted, &mut |name, bytes| {
+            let Some(role) = role(name) else { return };
+            let extent = match &role {
+                // Whatever the part that is there tells, it is not the whole.
+                Role::Objects(_) if listing.cut.as_deref() == Some(name) => Some(Extent::Part),
+                Role::Objects(extent) => Some(extent.clone()),
+                _ => None,
+            };
+            let is_foreign = bytes
+                .map_err(|source| OfflineError::Read {
+                    path: path.join(name),
+                    source,
+                })
+                .and_then(|bytes| match (extent, role) {
+                    (Some(extent), _) => {
+                        input::take(collected, name, &path.join(name), bytes, focus, &extent).map(
+                            |found| match found {
+                                Some(found) if is_plain => others.take(name, &found),
+                                found => found.is_some(),
+                            },
+                        )
+                    }
+                    (None, Role::Log) => {
+                        input::take_log(collected, name, &path.join(name), bytes, focus)
+                            .map(|foreign| foreign.is_some())
+                    }
+                    (None, role) => Ok(text(bytes)
+                        .and_then(|text| aside(collected, name, &role, &text))
+                        .is_err()),
+                });
+            match is_foreign {
+                Ok(false) => {}
+                Ok(true) => foreign.push(name.to_owned()),
+                Err(error) => collected.missing(name, &error.to_string()),
+            }
+        })
+    };
     let mut foreign = Vec::new();
+    let mut others = Others::of(&listing.names);
     let is_first = |name: &str| role(name).is_some() && list_of(name).is_none();
-    let mut fault = read(&is_first, collected, &mut foreign)?;
+    let mut fault = read(&is_first, collected, &mut foreign, &mut others)?;
     let mut unsound = unsound(collected);
     unsound.extend(foreign.iter().cloned());
     let is_needed = |name: &str| {
         role(name).is_some() && list_of(name).is_some_and(|list| unsound.contains(&list))
     };
     if listing.names.iter().any(|name| is_needed(name)) {
-        fault = fault.or(read(&is_needed, collected, &mut foreign)?);
+        fault = fault.or(read(&is_needed, collected, &mut foreign, &mut others)?);
     }
     tell_of_tree(collected, &listing, fault, &|name| role(name).is_some());
     if collected.facts.is_empty() && !collected.has_lists() {
@@ -171,6 +179,7 @@ pub(super) fn read(
         let detail = format!("not recognised: {}", named(&foreign));
         collected.note(&subject, State::Unreadable, detail);
     }
+    others.tell(collected);
     if !is_plain {
         tell_of_layout(collected, layout);
     }
@@ -375,7 +384,7 @@ fn nothing(listing: &Listing) -> String {
     }
 }
 
-fn named(names: &[String]) -> String {
+pub(super) fn named(names: &[String]) -> String {
     let shown: Vec<&str> = names.iter().map(String::as_str).take(NAMED).collect();
     let shown = shown.join(", ");
     match names.len().saturating_sub(NAMED) {

@@ -11,6 +11,9 @@ use crate::source::offline::OfflineError;
 /// Deeper than any layout that was seen; a bound against a maze.
 const MAX_DEPTH: usize = 16;
 
+/// Folders that hold nothing of what a repository says: git's own, and packages of others.
+const PASSED_OVER: [&str; 2] = [".git", "node_modules"];
+
 pub(in super::super) struct Folder(pub(in super::super) PathBuf);
 
 impl Tree for Folder {
@@ -55,6 +58,11 @@ impl Folder {
             }
         };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        let is_passed_over = |path: &PathBuf| {
+            let name = path.file_name();
+            PASSED_OVER.iter().any(|known| name == Some(known.as_ref()))
+        };
+        paths.retain(|path| !is_passed_over(path));
         paths.sort();
         paths.iter().all(|path| match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_dir() => self.list_below(path, depth + 1, listing),
