@@ -5,9 +5,11 @@
 
 mod behaviour_change;
 mod broken_dependency;
+mod compatibility_version;
 mod consistency;
 pub(crate) mod describe;
 mod freshness;
+mod hazards;
 mod locked_gate;
 mod nominations;
 mod oldest_scheduler;
@@ -54,8 +56,10 @@ pub(crate) struct Rule {
 pub(crate) const RULES: &[Rule] = &[
     behaviour_change::RULE,
     broken_dependency::RULE,
+    compatibility_version::RULE,
     consistency::RULE,
     freshness::RULE,
+    hazards::RULE,
     locked_gate::RULE,
     nominations::RULE,
     oldest_scheduler::RULE,

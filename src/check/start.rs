@@ -58,28 +58,31 @@ pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Word
             };
             let fault = broken.fault;
             let minor = target.after.as_ref().map(|after| after.behaviour.binary);
-            let key = (target.name.kind, minor, words.message.clone());
+            let kind = target.name.kind;
+            let key = (kind, minor, words.message.clone());
             let sources = sources(target, fault);
             let prints = target.after.as_ref().map(|after| fault.words(after));
             let known = alike.entry(key);
-            let known = known.or_insert((Vec::new(), words, prints.unwrap_or_default(), sources));
+            let dies = dies(kind, fault, &sources, &prints.unwrap_or_default());
+            let known = known.or_insert((Vec::new(), words, dies, sources));
             known.0.push(target.name.to_string());
         }
     }
-    let findings = alike.into_iter().map(
-        |((kind, minor, message), (names, words, prints, sources))| {
-            let version = minor.map_or_else(String::new, |minor| format!(" {minor}"));
-            let places: Vec<&str> = sources.iter().map(|source| source.words()).collect();
-            let set = format!("set in {}", places.join(" and "));
-            let evidence = [set].into_iter().filter(|_| !places.is_empty());
-            finding(
-                some(&names),
-                format!("{}{version} would not start: {message}", kind.word()),
-                evidence.chain([dies(kind, &sources, &prints)]),
-                words.advice,
-            )
-        },
-    );
+    let findings =
+        alike
+            .into_iter()
+            .map(|((kind, minor, message), (names, words, dies, sources))| {
+                let version = minor.map_or_else(String::new, |minor| format!(" {minor}"));
+                let places: Vec<&str> = sources.iter().map(|source| source.words()).collect();
+                let set = format!("set in {}", places.join(" and "));
+                let evidence = [set].into_iter().filter(|_| !places.is_empty());
+                finding(
+                    some(&names),
+                    format!("{}{version} would not start: {message}", kind.word()),
+                    evidence.chain([dies]),
+                    words.advice,
+                )
+            });
     Ruling {
         findings: findings.collect(),
         unknown: unknown(facts),
@@ -116,6 +119,7 @@ pub(super) fn unseen<'t>(targets: impl Iterator<Item = &'t Target>) -> Option<St
 fn sources(target: &Target, fault: &Fault) -> Vec<Source> {
     let gate = match fault {
         Fault::Syntax { place, .. } => return vec![*place],
+        Fault::Version { .. } => return Vec::new(),
         Fault::Unknown { gate, .. }
         | Fault::Locked { gate, .. }
         | Fault::PreAlpha { gate }
@@ -128,9 +132,13 @@ fn sources(target: &Target, fault: &Fault) -> Vec<Source> {
 }
 
 /// How it dies: one line and exit code 1; a kubelet with the gate in its file panics with 2 (observed on 1.36.3 and 1.37.2).
-fn dies(kind: ComponentKind, sources: &[Source], prints: &str) -> String {
+fn dies(kind: ComponentKind, fault: &Fault, sources: &[Source], prints: &str) -> String {
     let of_file = kind == ComponentKind::Kubelet && sources.contains(&Source::ConfigFile);
+    let is_syntax = matches!(fault, Fault::Syntax { .. });
     match (kind, of_file) {
+        (ComponentKind::Kubelet, false) if is_syntax => {
+            format!("it exits with 1 and one line: failed to parse kubelet flag: {prints}")
+        }
         (ComponentKind::Kubelet, true) => format!(
             "it panics and exits with 2: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: {prints}"
         ),

@@ -7,7 +7,7 @@ mod contradiction;
 mod difference;
 mod effective;
 mod fingerprint;
-mod hazard;
+pub(crate) mod hazard;
 pub(crate) mod intention;
 pub(crate) mod kubelet;
 pub(crate) mod minors;

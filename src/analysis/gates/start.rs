@@ -71,6 +71,29 @@ pub(crate) enum Fault {
         gate: String,
         disabled: Vec<String>,
     },
+    /// A version that it is told to behave as, and that it cannot.
+    Version {
+        flag: VersionFlag,
+        value: Minor,
+        /// The oldest and the newest that it could.
+        range: (Minor, Minor),
+    },
+}
+
+/// Flags of control plane components; kubelets and kube-proxies do not have them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VersionFlag {
+    Emulated,
+    MinCompatibility,
+}
+
+impl VersionFlag {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Emulated => "--emulated-version",
+            Self::MinCompatibility => "--min-compatibility-version",
+        }
+    }
 }
 
 impl Fault {
@@ -97,6 +120,18 @@ impl Fault {
             Self::Dependency { gate, disabled } => format!(
                 "{gate} is enabled, but depends on features that are disabled: [{}]",
                 disabled.join(" ")
+            ),
+            Self::Version {
+                flag: VersionFlag::Emulated,
+                value,
+                range: (oldest, newest),
+            } => format!("emulation version {value} is not between [{oldest}, {newest}.0]"),
+            Self::Version {
+                value,
+                range: (oldest, newest),
+                ..
+            } => format!(
+                "minCompatibilityVersion version {value} is not between [{oldest}, {newest}]"
             ),
         }
     }
@@ -195,6 +230,28 @@ impl Start {
     }
 }
 
+/// Versions that a binary refuses to behave as (component-base 1.34 to 1.37, `compatibility/version.go`, `Validate`). It looks at
+/// them after the gates, and `--version` does not.
+fn versions(behaviour: Behaviour) -> impl Iterator<Item = Fault> {
+    let oldest = Behaviour::floor(behaviour.binary);
+    let flags = [
+        (VersionFlag::Emulated, behaviour.emulated, behaviour.binary),
+        (
+            VersionFlag::MinCompatibility,
+            behaviour.min_compatibility,
+            behaviour.emulated,
+        ),
+    ];
+    let refused = flags
+        .into_iter()
+        .filter(move |(_, value, newest)| *value < oldest || value > newest);
+    refused.map(move |(flag, value, newest)| Fault::Version {
+        flag,
+        value,
+        range: (oldest, newest),
+    })
+}
+
 /// Why it would not start, all of it: a component says a part, in an order that changes.
 pub(crate) fn faults(start: &Start, setting: &Setting) -> Vec<Fault> {
     let syntax = setting.refused.iter().map(|(place, words)| Fault::Syntax {
@@ -232,6 +289,7 @@ pub(crate) fn faults(start: &Start, setting: &Setting) -> Vec<Fault> {
                 }),
         );
     }
+    faults.extend(versions(start.behaviour));
     faults
 }
 

@@ -148,7 +148,14 @@ fn logged(text: &str) -> Vec<String> {
 /// What a command line tells of gates. Without any flag of them the component was told nothing, which is a statement too.
 pub(crate) fn told(kind: ComponentKind, words: &[String]) -> Vec<Told> {
     let gates = values(words, "feature-gates");
-    let mut told = vec![Told::Set(settings::of_flags(kind, gates))];
+    let mut set = settings::of_flags(kind, gates);
+    let of_versions = ["emulated-version", "min-compatibility-version"];
+    let given = of_versions.map(|name| (name, values(words, name)));
+    let faults = given
+        .iter()
+        .filter_map(|(name, values)| settings::refused_version(kind, name, values));
+    set.refused.extend(faults);
+    let mut told = vec![Told::Set(set)];
     told.extend(flagz::versions(|name| {
         values(words, name).into_iter().next_back()
     }));
