@@ -13,6 +13,7 @@ mod hazards;
 mod locked_gate;
 mod nominations;
 mod oldest_scheduler;
+mod order;
 pub(crate) mod plan;
 pub(crate) mod preflight;
 mod replicas;
@@ -63,6 +64,7 @@ pub(crate) const RULES: &[Rule] = &[
     locked_gate::RULE,
     nominations::RULE,
     oldest_scheduler::RULE,
+    order::RULE,
     replicas::RULE,
     syntax::RULE,
     unknown_gate::RULE,

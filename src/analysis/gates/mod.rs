@@ -10,6 +10,7 @@ mod fingerprint;
 pub(crate) mod hazard;
 pub(crate) mod intention;
 pub(crate) mod kubelet;
+pub(crate) mod mending;
 pub(crate) mod minors;
 pub(crate) mod pool;
 mod process;

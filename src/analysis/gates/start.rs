@@ -196,9 +196,9 @@ impl Start {
 
     /// The fewest further settings with which no dependency is broken, given that what is fixed stays as it is; null where there are none.
     ///
-    /// What needs a gate that was turned off is turned off as well; what a gate needs that was turned on is turned on. Each is
-    /// necessary, so that no smaller set would do.
-    pub(crate) fn repaired(
+    /// What needs a gate that was turned off is turned off as well; what a gate needs that was turned on is turned on. What turns out
+    /// not to be needed after all is left out.
+    pub(super) fn repaired(
         &self,
         fixed: &BTreeMap<String, bool>,
     ) -> Option<BTreeMap<String, bool>> {
@@ -206,7 +206,7 @@ impl Start {
         let mut further = BTreeMap::new();
         loop {
             let Some((gate, off)) = start.broken().into_iter().next() else {
-                return Some(further);
+                return Some(self.needed(further));
             };
             let gate_is_meant = fixed.get(gate) == Some(&true) || further.get(gate) == Some(&true);
             let change = if gate_is_meant {
@@ -228,11 +228,24 @@ impl Start {
             }
         }
     }
+
+    /// Of settings with which no dependency is broken those without which one is.
+    fn needed(&self, mut further: BTreeMap<String, bool>) -> BTreeMap<String, bool> {
+        for (name, value) in further.clone() {
+            further.remove(&name);
+            let mut start = self.clone();
+            start.gates.extend(further.clone());
+            if !start.broken().is_empty() {
+                further.insert(name, value);
+            }
+        }
+        further
+    }
 }
 
 /// Versions that a binary refuses to behave as (component-base 1.34 to 1.37, `compatibility/version.go`, `Validate`). It looks at
 /// them after the gates, and `--version` does not.
-fn versions(behaviour: Behaviour) -> impl Iterator<Item = Fault> {
+pub(super) fn versions(behaviour: Behaviour) -> impl Iterator<Item = Fault> {
     let oldest = Behaviour::floor(behaviour.binary);
     let flags = [
         (VersionFlag::Emulated, behaviour.emulated, behaviour.binary),

@@ -255,7 +255,11 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
     let mut answer = CheckReport::new(header, preflight::sentence(&intention), checks);
     answer.smallest_change = preflight::smallest_change(&facts);
     if matches!(answer.result, Outcome::Pass | Outcome::Warn) {
-        answer.plan = plan::plan(&facts);
+        answer.plan = if answer.checks.len() == RULES.len() {
+            plan::plan(&facts)
+        } else {
+            vec![plan::NONE.to_owned()]
+        };
     }
 
     // Show.
