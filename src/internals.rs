@@ -160,19 +160,37 @@ pub fn start(question: &Value) -> Vec<String> {
     use crate::analysis::gates::intention::Setting;
     use crate::analysis::gates::start::{self, Source, Start};
     use crate::catalogue::Behaviour;
-    use crate::model::component::ComponentKind;
+    use crate::model::component::{ComponentKind, ComponentVersion, Settings, Told};
     use crate::model::version::Minor;
     let word = |key: &str| question[key].as_str();
     let kind = word("kind")
         .and_then(ComponentKind::of_word)
         .expect("a component");
     let minor = word("minor").and_then(Minor::parse).expect("a minor");
-    let emulated = word("emulated").and_then(Minor::parse).unwrap_or(minor);
-    let gates = word("gates").unwrap_or_default();
-    let settings = crate::source::component::settings::of_flags(kind, [gates]);
+    let flags = [
+        "feature-gates",
+        "emulated-version",
+        "min-compatibility-version",
+    ];
+    let keys = ["gates", "emulated", "compatible"];
+    let given = flags.iter().zip(keys);
+    let given = given.filter_map(|(flag, key)| Some(format!("--{flag}={}", word(key)?)));
+    let mut settings = Settings::default();
+    let mut version = ComponentVersion::default();
+    for told in crate::source::component::flags::told(kind, &given.collect::<Vec<_>>()) {
+        match told {
+            Told::Set(set) => settings = set,
+            Told::Version(told) => version = told,
+            _ => {}
+        }
+    }
+    let usual = Behaviour::emulating(minor, version.emulation.unwrap_or(minor));
     let start = Start {
         kind,
-        behaviour: Behaviour::emulating(minor, emulated),
+        behaviour: Behaviour {
+            min_compatibility: version.min_compatibility.unwrap_or(usual.min_compatibility),
+            ..usual
+        },
         gates: settings.gates,
     };
     let refused = settings.refused.into_iter();

@@ -22,7 +22,7 @@ pub(crate) struct CheckReport {
     pub(crate) intention: String,
     pub(crate) result: Outcome,
     pub(crate) checks: Vec<Check>,
-    /// Settings that would turn a failure into a pass.
+    /// What else has to change for components to start and versions to keep to the policy: settings as `NAME=value`, the rest in words.
     pub(crate) smallest_change: Vec<String>,
     pub(crate) plan: Vec<String>,
     pub(crate) summary: Summary,
@@ -243,7 +243,7 @@ pub(crate) fn view(answer: &CheckReport) -> Vec<Block> {
         blocks.push(Block::Notes(answer.plan.clone()));
     }
     if !answer.smallest_change.is_empty() {
-        blocks.push(heading("Smallest change that would start"));
+        blocks.push(heading("Smallest change"));
         blocks.push(Block::Notes(answer.smallest_change.clone()));
     }
     blocks.extend(not_seen(&answer.header.coverage));

@@ -90,13 +90,21 @@ impl Behaviour {
     }
 
     /// A component with `--emulated-version`. The minimum compatibility version is the one before, unless it is set: so did
-    /// 1.37.2 by default (`version_info`: emulation 1.37 with 1.36, 1.36 with 1.35).
+    /// 1.37.2 by default (`version_info`: emulation 1.37 with 1.36, 1.36 with 1.35), but never below the floor (1.34 with 1.34).
     pub(crate) fn emulating(binary: Minor, emulated: Minor) -> Self {
+        let before = Minor(emulated.0.saturating_sub(1));
         Self {
             binary,
             emulated,
-            min_compatibility: Minor(emulated.0.saturating_sub(1)),
+            min_compatibility: before.max(Self::floor(binary)),
         }
+    }
+
+    /// The oldest version that a binary emulates, and is compatible with: three minors back, as far as emulation reaches
+    /// (apiserver 0.34 to 0.37, `pkg/util/compatibility/version.go`, `kubeEffectiveVersionFloors`).
+    pub(crate) fn floor(binary: Minor) -> Minor {
+        const FIRST: Minor = Minor(31);
+        Minor(binary.0.saturating_sub(3)).max(FIRST)
     }
 }
 

@@ -5,12 +5,15 @@
 
 mod behaviour_change;
 mod broken_dependency;
+mod compatibility_version;
 mod consistency;
 pub(crate) mod describe;
 mod freshness;
+mod hazards;
 mod locked_gate;
 mod nominations;
 mod oldest_scheduler;
+mod order;
 pub(crate) mod plan;
 pub(crate) mod preflight;
 mod replicas;
@@ -54,11 +57,14 @@ pub(crate) struct Rule {
 pub(crate) const RULES: &[Rule] = &[
     behaviour_change::RULE,
     broken_dependency::RULE,
+    compatibility_version::RULE,
     consistency::RULE,
     freshness::RULE,
+    hazards::RULE,
     locked_gate::RULE,
     nominations::RULE,
     oldest_scheduler::RULE,
+    order::RULE,
     replicas::RULE,
     syntax::RULE,
     unknown_gate::RULE,

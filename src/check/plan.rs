@@ -24,9 +24,15 @@ const ORDER: [ComponentKind; 5] = [
 /// Components that go together.
 type Step<'f> = ((usize, Option<&'f str>), Vec<&'f Target>);
 
+/// Where not all checks were made.
+pub(crate) const NONE: &str =
+    "there is a plan where all checks are made: leave --select and --ignore out";
+
 pub(crate) fn plan(facts: &Facts<'_>) -> Vec<String> {
     let mut groups: BTreeMap<(usize, Option<&str>), Vec<&Target>> = BTreeMap::new();
-    for target in facts.meant().filter(|it| it.before != it.after) {
+    // What is not known to stay as it is, is a step as well.
+    let changes = |it: &&Target| it.before != it.after || it.after.is_none();
+    for target in facts.meant().filter(changes) {
         let place = ORDER.iter().position(|kind| *kind == target.name.kind);
         let key = (place.unwrap_or(ORDER.len()), target.pool.as_deref());
         groups.entry(key).or_default().push(target);
@@ -42,12 +48,18 @@ pub(crate) fn plan(facts: &Facts<'_>) -> Vec<String> {
     let doing = doing(facts.intention);
     let steps = steps
         .iter()
+        .map(|step| words(step, &doing, facts.intention));
+    let steps = std::iter::once(BEFORE.to_owned()).chain(steps);
+    let steps = steps
         .enumerate()
-        .map(|(at, step)| format!("{}. {}", at + 1, words(step, &doing, facts.intention)));
+        .map(|(at, step)| format!("{}. {step}", at + 1));
     steps
         .chain([format!("Way back: {}", back(facts))])
         .collect()
 }
+
+/// What later looks are held against, and what the way back is judged by.
+const BEFORE: &str = "keep what is now: kubectl features guard baseline -o json > baseline.json, kubectl features snapshot -o json > before.json";
 
 /// Whether something is gained: a newer version, a gate that is turned on.
 fn is_forward(facts: &Facts<'_>) -> bool {
@@ -81,12 +93,12 @@ fn words(((place, pool), targets): &Step<'_>, doing: &str, intention: &Intention
         .get(*place)
         .filter(|kind| **kind != ComponentKind::KubeProxy)
     else {
-        return format!("{doing}: {names}. Then: kubectl features skew");
+        return format!("{doing}: {names}. After it: kubectl features skew, {GUARD}");
     };
     if *kind != ComponentKind::Kubelet {
         let word = kind.word();
         return format!(
-            "{doing}: {names}{}. After each: kubectl features skew --component {word}",
+            "{doing}: {names}{}. After each: kubectl features skew --component {word}, {GUARD}",
             if targets.len() > 1 {
                 ", one after the other"
             } else {
@@ -106,10 +118,12 @@ fn words(((place, pool), targets): &Step<'_>, doing: &str, intention: &Intention
         .map(|name| format!(", kubectl features probe --feature {name}{flag}"))
         .collect();
     format!(
-        "{doing}: the kubelets{of} ({names}), one node first{drained}. After it and at the end: kubectl features declared{flag}, kubectl features skew{flag}{}; no Pod there may have been refused with PodFeatureUnsupported",
+        "{doing}: the kubelets{of} ({names}), one node first{drained}. After it and at the end: kubectl features declared{flag}, kubectl features skew{flag}{}, {GUARD}{flag} --for 10m; no Pod there may have been refused with PodFeatureUnsupported",
         probes.concat()
     )
 }
+
+const GUARD: &str = "kubectl features guard --baseline baseline.json";
 
 /// Declared features that are turned on by name.
 fn probed(intention: &Intention) -> impl Iterator<Item = &str> {
@@ -130,11 +144,11 @@ fn back(facts: &Facts<'_>) -> String {
         Intention::Set(gates) => {
             let gates: Vec<String> = gates.iter().map(|(name, on)| format!("{name}={}", !on)).collect();
             format!(
-                "the same steps in the reverse order; judge them with --set {}",
+                "the same steps in the reverse order; judge them with --rollback-from before.json, or --set {}",
                 gates.join(",")
             )
         }
-        _ => "the same steps in the reverse order".to_owned(),
+        _ => "the same steps in the reverse order; judge them with --rollback-from before.json".to_owned(),
     }
 }
 

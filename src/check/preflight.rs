@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::Facts;
+use super::{Facts, version_skew};
 use crate::analysis::gates::intention::Intention;
 use crate::analysis::gates::skew::Request;
-use crate::analysis::gates::start::Fault;
-use crate::analysis::gates::wants;
+use crate::analysis::gates::start::{Fault, Source, VersionFlag};
+use crate::analysis::gates::{mending, wants};
 use crate::analysis::{declared, lookup};
 use crate::answer::check_report::{Check, Status};
-use crate::catalogue::{Catalogue, META_GATES};
+use crate::answer::parts::some;
+use crate::catalogue::{Behaviour, Catalogue, META_GATES};
 use crate::model::want::Want;
 use crate::model::world::World;
 
@@ -68,27 +69,73 @@ pub(crate) fn allow(checks: &mut [Check], allowed: &[String]) {
     }
 }
 
-/// The fewest settings beside those that are meant with which every component would start; empty where none is needed, or none would do.
+/// The fewest changes beside what is meant with which every component would start and versions would keep to the policy; empty where
+/// none is needed, or none would do. Those that are no settings, `NAME=value`, are sentences.
 pub(crate) fn smallest_change(facts: &Facts<'_>) -> Vec<String> {
     let fixed = match facts.intention {
         Intention::Set(gates) => gates.clone(),
         _ => BTreeMap::new(),
     };
-    let mut all = BTreeMap::new();
+    let mut set = BTreeMap::new();
+    let mut sentences: BTreeMap<String, (Vec<String>, BTreeSet<Source>)> = BTreeMap::new();
     for target in facts.meant() {
-        let is_dependency = |fault: &Fault| matches!(fault, Fault::Dependency { .. });
         let Some(after) = target.after.as_ref().filter(|_| !target.faults.is_empty()) else {
             continue;
         };
-        if !target.faults.iter().all(is_dependency) {
+        let Some(mending) = mending::of(after, &target.setting, &fixed) else {
             return Vec::new();
+        };
+        let mut say = |sentence: String, sources: &BTreeSet<Source>| {
+            let known = sentences.entry(sentence).or_default();
+            known.0.push(target.name.to_string());
+            known.1.extend(sources);
+        };
+        for flag in mending.flags {
+            let is_meant = matches!(facts.intention, Intention::ToEmulatedVersion(_))
+                && flag == VersionFlag::Emulated;
+            if is_meant {
+                let binary = after.behaviour.binary;
+                let oldest = Behaviour::floor(binary);
+                say(
+                    format!("emulate a version of {oldest} to {binary}"),
+                    &BTreeSet::new(),
+                );
+            } else {
+                say(format!("take {} out", flag.word()), &BTreeSet::new());
+            }
         }
-        match after.repaired(&fixed) {
-            Some(further) => all.extend(further),
-            None => return Vec::new(),
+        for gate in mending.removed {
+            let places = target.setting.gates.get(&gate).map(|(_, places)| places);
+            say(
+                format!("take {gate} out"),
+                places.unwrap_or(&BTreeSet::new()),
+            );
         }
+        for (place, words) in mending.corrected {
+            say(
+                format!("correct what cannot be read, {words}"),
+                &BTreeSet::from([place]),
+            );
+        }
+        set.extend(mending.set);
     }
-    all.into_iter()
-        .map(|(name, on)| format!("{name}={on}"))
-        .collect()
+    let sentences = sentences
+        .into_iter()
+        .map(|(sentence, (names, sources))| match sources.len() {
+            0 => format!("{sentence}: {}", some(&names)),
+            _ => {
+                let places: Vec<&str> = sources.iter().map(|source| source.words()).collect();
+                format!("{sentence}: {} ({})", some(&names), places.join(", "))
+            }
+        });
+    let set = set.into_iter().map(|(name, on)| format!("{name}={on}"));
+    // Without a flag that is taken out the policy is kept by other versions.
+    let is_version = |fault: &Fault| matches!(fault, Fault::Version { .. });
+    let is_other = facts.meant().any(|it| it.faults.iter().any(is_version));
+    let first = if is_other {
+        Vec::new()
+    } else {
+        version_skew::first(facts)
+    };
+    first.into_iter().chain(sentences).chain(set).collect()
 }

@@ -59,13 +59,15 @@ pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Word
             };
             let fault = broken.fault;
             let minor = target.after.as_ref().map(|after| after.behaviour.binary);
-            let key = (target.name.kind, minor, words.message.clone());
+            let kind = target.name.kind;
+            let key = (kind, minor, words.message.clone());
             let sources = sources(target, fault);
             let prints = target.after.as_ref().map(|after| fault.words(after));
+            let dies = dies(kind, fault, &sources, &prints.unwrap_or_default());
             let known = alike.entry(key).or_insert_with(|| Found {
                 names: Vec::new(),
                 words,
-                prints: prints.unwrap_or_default(),
+                dies,
                 sources,
                 places: Vec::new(),
             });
@@ -90,7 +92,7 @@ pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Word
         let mut finding = finding(
             some(&found.names),
             format!("{}{version} would not start: {message}", kind.word()),
-            evidence.chain([dies(kind, &found.sources, &found.prints)]),
+            evidence.chain([found.dies]),
             found.words.advice,
         );
         finding.location = found.places.into_iter().next();
@@ -133,7 +135,7 @@ pub(super) fn unseen<'t>(targets: impl Iterator<Item = &'t Target>) -> Option<St
 struct Found {
     names: Vec<String>,
     words: Words,
-    prints: String,
+    dies: String,
     sources: Vec<Source>,
     places: Vec<Location>,
 }
@@ -145,6 +147,7 @@ fn places(target: &Target, broken: &Broken<'_>) -> Vec<Location> {
         Fault::Unknown { gate, .. } | Fault::Locked { gate, .. } | Fault::PreAlpha { gate } => {
             vec![gate]
         }
+        Fault::Version { flag, .. } => vec![flag.word().trim_start_matches('-')],
         Fault::Dependency { gate, disabled } => {
             let disabled = disabled.iter().map(String::as_str);
             let others = broken.others.iter().copied();
@@ -172,6 +175,7 @@ fn places(target: &Target, broken: &Broken<'_>) -> Vec<Location> {
 fn sources(target: &Target, fault: &Fault) -> Vec<Source> {
     let gate = match fault {
         Fault::Syntax { place, .. } => return vec![*place],
+        Fault::Version { .. } => return Vec::new(),
         Fault::Unknown { gate, .. }
         | Fault::Locked { gate, .. }
         | Fault::PreAlpha { gate }
@@ -184,9 +188,13 @@ fn sources(target: &Target, fault: &Fault) -> Vec<Source> {
 }
 
 /// How it dies: one line and exit code 1; a kubelet with the gate in its file panics with 2 (observed on 1.36.3 and 1.37.2).
-fn dies(kind: ComponentKind, sources: &[Source], prints: &str) -> String {
+fn dies(kind: ComponentKind, fault: &Fault, sources: &[Source], prints: &str) -> String {
     let of_file = kind == ComponentKind::Kubelet && sources.contains(&Source::ConfigFile);
+    let is_syntax = matches!(fault, Fault::Syntax { .. });
     match (kind, of_file) {
+        (ComponentKind::Kubelet, false) if is_syntax => {
+            format!("it exits with 1 and one line: failed to parse kubelet flag: {prints}")
+        }
         (ComponentKind::Kubelet, true) => format!(
             "it panics and exits with 2: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: {prints}"
         ),

@@ -46,7 +46,7 @@ fn judge(facts: &Facts<'_>) -> Ruling {
             let evidence = is_so_before
                 .contains(&skew)
                 .then(|| "it is so already".to_owned());
-            let advice = advice(&skew);
+            let advice = advice(facts, &skew);
             finding(skew.subject, skew.detail, evidence, [advice])
         })
         .collect();
@@ -64,36 +64,88 @@ fn skew(facts: &Facts<'_>, of: impl Fn(&Target) -> Option<Behaviour>) -> Vec<Ver
     version_skew::of(&members.collect::<Vec<_>>())
 }
 
-fn advice(skew: &VersionSkew) -> String {
+fn advice(facts: &Facts<'_>, skew: &VersionSkew) -> String {
     let is_of_node = skew.subject.starts_with("kube-proxy") || skew.subject.starts_with("kubelet");
-    match skew.rule {
-        "not-newer-than-kube-apiserver" => {
-            "move the API servers first, or leave these out of the move"
+    let servers = |of: fn(&Target) -> Option<Behaviour>| {
+        let servers = facts.targets.iter().filter(|it| is_server(it));
+        servers.filter_map(move |it| Some(of(it)?.emulated))
+    };
+    let oldest_now = servers(|it| it.versions.0).min();
+    let newest_then = servers(|it| it.versions.1).max();
+    match (skew.rule, oldest_now.zip(newest_then)) {
+        ("not-newer-than-kube-apiserver", _) => {
+            "move the API servers first, or leave these out of the move".to_owned()
         }
-        "not-too-old-for-kube-apiserver" if is_of_node => {
-            "move these first, as far as the API servers of today allow"
+        ("not-too-old-for-kube-apiserver", Some((now, then))) if is_of_node => {
+            let least = Minor(then.0.saturating_sub(version_skew::KUBELET));
+            if least > now {
+                return format!(
+                    "move these to {now}, then the API servers one minor at a time: at {then} they must be at least of {least}"
+                );
+            }
+            let to = if least == now {
+                format!("{least}")
+            } else {
+                format!("{least} to {now}")
+            };
+            format!("move these to {to} first; a kubelet may leave minors out on the way")
         }
-        "not-too-old-for-kube-apiserver" => {
-            "move these right after the API servers, one minor at a time"
+        ("not-too-old-for-kube-apiserver", _) => {
+            "move these right after the API servers, one minor at a time".to_owned()
         }
-        "kube-apiserver-replicas" => "move all API servers to one minor before the next one",
-        _ => "move the kube-proxy with the kubelet of its node",
+        ("kube-apiserver-replicas", _) => {
+            "move all API servers to one minor before the next one".to_owned()
+        }
+        _ => "move the kube-proxy with the kubelet of its node".to_owned(),
     }
-    .to_owned()
 }
 
-/// API servers that leave out a minor, or go back.
-fn moves(facts: &Facts<'_>) -> Vec<Finding> {
+/// What has to move before, or after, for versions to keep to the policy; what can never be is not told.
+pub(super) fn first(facts: &Facts<'_>) -> Vec<String> {
+    if matches!(facts.intention, Intention::Set(_)) {
+        return Vec::new();
+    }
+    let skew = skew(facts, |target| target.versions.1);
+    let mut advised: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for skew in skew {
+        let subjects = advised.entry(advice(facts, &skew)).or_default();
+        subjects.push(skew.subject);
+    }
+    let skew = advised
+        .into_iter()
+        .map(|(advice, subjects)| format!("{advice}: {}", subjects.join(", ")));
+    let steps = leaps(facts).into_iter().filter_map(|(old, new, _)| {
+        (new > old).then(|| {
+            let next = Minor(old.0 + 1);
+            format!("move to {next} first: --to-version {next}")
+        })
+    });
+    steps.chain(skew).collect()
+}
+
+fn is_server(target: &Target) -> bool {
+    target.name.kind == ComponentKind::KubeApiserver
+}
+
+/// API servers that leave out a minor, or go back: from, to, and who.
+fn leaps(facts: &Facts<'_>) -> Vec<(Minor, Minor, Vec<String>)> {
     let mut moves: BTreeMap<(Minor, Minor), Vec<String>> = BTreeMap::new();
-    for target in facts.meant() {
-        if let (ComponentKind::KubeApiserver, (Some(old), Some(new))) =
-            (target.name.kind, target.versions)
-        {
+    for target in facts.meant().filter(|target| is_server(target)) {
+        if let (Some(old), Some(new)) = target.versions {
             let names = moves.entry((old.binary, new.binary)).or_default();
             names.push(target.name.to_string());
         }
     }
-    let found = moves.into_iter().filter_map(|((old, new), names)| {
+    let moves = moves
+        .into_iter()
+        .map(|((old, new), names)| (old, new, names));
+    moves
+        .filter(|(old, new, _)| new < old || new.0 > old.0 + 1)
+        .collect()
+}
+
+fn moves(facts: &Facts<'_>) -> Vec<Finding> {
+    let found = leaps(facts).into_iter().map(|(old, new, names)| {
         let evidence = [format!("kube-apiserver is {old}, and would be {new}")];
         if new < old {
             let message = format!(
@@ -103,25 +155,21 @@ fn moves(facts: &Facts<'_>) -> Vec<Finding> {
                 "restore a backup of etcd that was taken before the move up, into API servers of the old version".to_owned(),
                 format!("or keep the binaries, and have the control plane emulate {new}: --to-emulated-version {new}"),
             ];
-            return Some(finding(some(&names), message, evidence, advice));
+            return finding(some(&names), message, evidence, advice);
         }
-        if new.0 - old.0 > 1 {
             let message = format!(
                 "kube-apiserver would move {} minors at once; it must not leave one out",
                 new.0 - old.0
             );
             let next = Minor(old.0 + 1);
             let advice = [format!("move to {next} first: --to-version {next}")];
-            return Some(finding(some(&names), message, evidence, advice));
-        }
-        None
+            finding(some(&names), message, evidence, advice)
     });
     found.collect()
 }
 
 fn unknown(facts: &Facts<'_>) -> Option<String> {
-    let is_server = |target: &&Target| target.name.kind == ComponentKind::KubeApiserver;
-    let mut servers = facts.targets.iter().filter(is_server);
+    let mut servers = facts.targets.iter().filter(|target| is_server(target));
     if !servers.any(|target| target.versions.1.is_some()) {
         return Some("no API server's version was seen".to_owned());
     }

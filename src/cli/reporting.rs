@@ -19,7 +19,7 @@ use crate::render::{self, Draw, FORMATS, Format, Style};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output options")]
 pub(super) struct ReportingArgs {
-    /// Output format; github prints annotations
+    /// Output format; github prints annotations, plan the steps alone
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = PossibleValuesParser::new(FORMATS.iter().map(|format| format.name)))]
     output: String,
     /// Write the report to this file, too; may be repeated
@@ -87,7 +87,7 @@ impl ReportingArgs {
     pub(super) fn of_others(&self) -> Result<OutputArgs, Error> {
         let is_of_checks = |format: &Format| matches!(format.draw, Draw::Checks(_));
         if render::find(&self.output).is_some_and(is_of_checks) || !self.report.is_empty() {
-            let sentence = "this is no report of checks: junit, sarif, github and --report are for those alone";
+            let sentence = "this is no report of checks: junit, sarif, github, plan and --report are for those alone";
             return Err(Error::new(Kind::Usage, sentence));
         }
         Ok(OutputArgs {

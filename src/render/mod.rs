@@ -8,6 +8,7 @@ mod github;
 mod json;
 mod junit;
 mod markdown;
+mod plan;
 pub(crate) mod report;
 mod sarif;
 mod table;
@@ -67,6 +68,7 @@ pub(crate) const FORMATS: &[Format] = &[
     Format::new("json", Draw::Data(json::render)),
     Format::new("junit", Draw::Checks(junit::render)),
     Format::new("markdown", Draw::People(markdown::render)),
+    Format::new("plan", Draw::Checks(plan::render)),
     Format::new("sarif", Draw::Checks(sarif::render)),
     Format::new("table", Draw::People(table::render)),
     Format::new("wide", Draw::People(wide::render)),

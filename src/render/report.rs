@@ -39,6 +39,8 @@ pub(crate) struct Report {
     pub(super) result: String,
     pub(super) checks: Vec<Check>,
     pub(super) summary: Summary,
+    pub(super) smallest_change: Vec<String>,
+    pub(super) plan: Vec<String>,
     sources: Vec<Source>,
     /// Every check that may be made, made ones that nobody described included.
     #[serde(skip)]

@@ -1,7 +1,8 @@
 //! What preflight says of settings, and what the real component then does: it starts, or dies for the gates that were named.
 //!
 //! Settings are made at random from a fixed seed, of what decides: gates that were removed, are too new, locked, misspelt or needed
-//! by others, meta-gates, prefixes, values that nobody can read, versions that are emulated. It must not know a gate's fate.
+//! by others, meta-gates, prefixes, values that nobody can read, versions that are emulated or to be compatible with. It must not
+//! know a gate's fate.
 
 #![expect(
     clippy::disallowed_methods,
@@ -108,6 +109,7 @@ fn run(folder: &Path, question: &Value) -> Result<Fate, Box<dyn Error>> {
     let home = tempfile::tempdir()?;
     let mut command = Command::new(folder.join(kind));
     command.env_clear().current_dir(home.path());
+    let mut is_tried = false;
     if kind == "kubelet" && question["file"] == true {
         let file = home.path().join("kubelet.json");
         let pairs = gates.split(',').filter_map(|pair| pair.split_once('='));
@@ -129,16 +131,31 @@ fn run(folder: &Path, question: &Value) -> Result<Fate, Box<dyn Error>> {
         command.arg("--kubeconfig=nowhere/kubeconfig");
         command.args(["--root-dir=root", "--cert-dir=certificates"]);
     } else {
-        // It looks at its flags first, gates among them.
-        command.arg("--version");
-        if let Some(emulated) = question["emulated"].as_str() {
-            command.arg(format!("--emulated-version={emulated}"));
+        // It looks at its flags first, gates among them; at whether it can behave as a version only when it really starts.
+        let versions = [
+            ("emulated", "--emulated-version"),
+            ("compatible", "--min-compatibility-version"),
+        ];
+        let given = versions.map(|(key, flag)| Some(format!("{flag}={}", question[key].as_str()?)));
+        let given: Vec<String> = given.into_iter().flatten().collect();
+        if given.is_empty() {
+            command.arg("--version");
         }
+        is_tried = !given.is_empty();
+        command.args(given);
     }
     let output = command.output()?;
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     let words = unquoted(&words);
-    let starts = if kind == "kubelet" {
+    let starts = if is_tried {
+        // What it lacks to run is all that it complains of.
+        let lacks = if kind == "kube-apiserver" {
+            "err=\"[--etcd-servers must be specified"
+        } else {
+            "no configuration has been provided"
+        };
+        words.contains(lacks)
+    } else if kind == "kubelet" {
         // Its next complaint is about something else.
         !(words.contains("failed to set feature gates")
             || words.contains("invalid argument")
@@ -166,10 +183,9 @@ fn unquoted(text: &str) -> String {
 /// A component of a minor, and what it is started with.
 fn question(random: &mut Random, kind: &str, minor: &str) -> Value {
     let file = kind == "kubelet" && random.below(2) == 0;
-    let emulated = (kind != "kubelet" && random.below(4) == 0).then(|| {
-        let number = number(minor).unwrap_or_default();
-        format!("1.{}", number - 1 - random.below(2))
-    });
+    let is_versioned = |random: &mut Random| kind != "kubelet" && random.below(4) == 0;
+    let emulated = is_versioned(random).then(|| version(random, minor));
+    let compatible = is_versioned(random).then(|| version(random, minor));
     let names = internals::gate_names();
     let dependent = internals::gates_with_dependencies(minor);
     let mut pairs = Vec::new();
@@ -204,7 +220,17 @@ fn question(random: &mut Random, kind: &str, minor: &str) -> Value {
         let odd = ["X", "X=yes", "\"X=true\"", "kube:X=true", " ", ""];
         gates.push((*random.one(&odd)).to_owned());
     }
-    json!({"kind": kind, "minor": minor, "emulated": emulated, "gates": gates.join(","), "file": file})
+    json!({"kind": kind, "minor": minor, "emulated": emulated, "compatible": compatible, "gates": gates.join(","), "file": file})
+}
+
+/// A version to behave as: most that a binary can, some too old or too new, some that nobody can read.
+fn version(random: &mut Random, minor: &str) -> String {
+    let number = number(minor).unwrap_or_default();
+    match random.below(12) {
+        0 => (*random.one(&["1.36.2", "x", "wardle=1.2", "1.35,1.35", "1", "01.35"])).to_owned(),
+        1 => format!("kube=v1.{}", number - 1),
+        _ => format!("1.{}", number + 1 - random.below(6)),
+    }
 }
 
 /// A number that looks like chance and is the same each time (xorshift64*).

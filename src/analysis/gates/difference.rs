@@ -325,11 +325,7 @@ fn impact(
     let harmed: Vec<String> = members
         .iter()
         .filter(|(process, _)| process.name.kind == ComponentKind::Kubelet)
-        .filter(|(process, _)| {
-            process
-                .behaves_as()
-                .is_some_and(|minor| minor < hazard.before)
-        })
+        .filter(|(process, _)| hazard.harms(process) == Some(true))
         .map(|(process, _)| process.name.to_string())
         .collect();
     if harmed.is_empty() {

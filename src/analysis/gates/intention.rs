@@ -110,15 +110,14 @@ fn target(process: &Process<'_>, intention: &Intention, is_meant: bool) -> Targe
     let mut unknown = None;
     if is_meant {
         match intention {
-            // Emulation is a flag, which stays.
+            // Flags about versions stay.
             Intention::ToVersion(minor) => {
-                after = Some(match before.filter(|old| old.emulated != old.binary) {
-                    Some(old) => Behaviour::emulating(*minor, old.emulated),
-                    None => Behaviour::native(*minor),
-                });
+                let emulated = before.and_then(emulated).unwrap_or(*minor);
+                after = Some(compatible(Behaviour::emulating(*minor, emulated), before));
             }
             Intention::ToEmulatedVersion(minor) if kind.has_prefixed_gates() => {
-                after = before.map(|old| Behaviour::emulating(old.binary, *minor));
+                after =
+                    before.map(|old| compatible(Behaviour::emulating(old.binary, *minor), before));
             }
             Intention::ToEmulatedVersion(_) => {}
             Intention::Set(gates) => {
@@ -183,6 +182,20 @@ pub(crate) fn differences<'t>(
     difference::of(&members, &BTreeSet::new())
 }
 
+/// What it was told to emulate; null where it behaves as what it is.
+fn emulated(behaviour: Behaviour) -> Option<Minor> {
+    Some(behaviour.emulated).filter(|emulated| *emulated != behaviour.binary)
+}
+
+/// With the minimum compatibility version that it was told before, if it was told one.
+fn compatible(behaviour: Behaviour, before: Option<Behaviour>) -> Behaviour {
+    let told = before.filter(|old| *old != Behaviour::emulating(old.binary, old.emulated));
+    Behaviour {
+        min_compatibility: told.map_or(behaviour.min_compatibility, |old| old.min_compatibility),
+        ..behaviour
+    }
+}
+
 fn behaviour(process: &Process<'_>) -> Option<Behaviour> {
     let binary = process.release()?.minor;
     let usual = Behaviour::emulating(binary, process.emulation.unwrap_or(binary));
@@ -193,7 +206,7 @@ fn behaviour(process: &Process<'_>) -> Option<Behaviour> {
 }
 
 /// What it is started with next: what is stored, beside what runs. A flag wins over a file.
-fn setting(process: &Process<'_>) -> Setting {
+pub(super) fn setting(process: &Process<'_>) -> Setting {
     let is_prefixed = process.name.kind.has_prefixed_gates();
     let stored = process.stored.iter().map(|(document, settings)| {
         let source = match document {

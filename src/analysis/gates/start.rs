@@ -71,6 +71,29 @@ pub(crate) enum Fault {
         gate: String,
         disabled: Vec<String>,
     },
+    /// A version that it is told to behave as, and that it cannot.
+    Version {
+        flag: VersionFlag,
+        value: Minor,
+        /// The oldest and the newest that it could.
+        range: (Minor, Minor),
+    },
+}
+
+/// Flags of control plane components; kubelets and kube-proxies do not have them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VersionFlag {
+    Emulated,
+    MinCompatibility,
+}
+
+impl VersionFlag {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Emulated => "--emulated-version",
+            Self::MinCompatibility => "--min-compatibility-version",
+        }
+    }
 }
 
 impl Fault {
@@ -97,6 +120,18 @@ impl Fault {
             Self::Dependency { gate, disabled } => format!(
                 "{gate} is enabled, but depends on features that are disabled: [{}]",
                 disabled.join(" ")
+            ),
+            Self::Version {
+                flag: VersionFlag::Emulated,
+                value,
+                range: (oldest, newest),
+            } => format!("emulation version {value} is not between [{oldest}, {newest}.0]"),
+            Self::Version {
+                value,
+                range: (oldest, newest),
+                ..
+            } => format!(
+                "minCompatibilityVersion version {value} is not between [{oldest}, {newest}]"
             ),
         }
     }
@@ -161,9 +196,9 @@ impl Start {
 
     /// The fewest further settings with which no dependency is broken, given that what is fixed stays as it is; null where there are none.
     ///
-    /// What needs a gate that was turned off is turned off as well; what a gate needs that was turned on is turned on. Each is
-    /// necessary, so that no smaller set would do.
-    pub(crate) fn repaired(
+    /// What needs a gate that was turned off is turned off as well; what a gate needs that was turned on is turned on. What turns out
+    /// not to be needed after all is left out.
+    pub(super) fn repaired(
         &self,
         fixed: &BTreeMap<String, bool>,
     ) -> Option<BTreeMap<String, bool>> {
@@ -171,7 +206,7 @@ impl Start {
         let mut further = BTreeMap::new();
         loop {
             let Some((gate, off)) = start.broken().into_iter().next() else {
-                return Some(further);
+                return Some(self.needed(further));
             };
             let gate_is_meant = fixed.get(gate) == Some(&true) || further.get(gate) == Some(&true);
             let change = if gate_is_meant {
@@ -193,6 +228,41 @@ impl Start {
             }
         }
     }
+
+    /// Of settings with which no dependency is broken those without which one is.
+    fn needed(&self, mut further: BTreeMap<String, bool>) -> BTreeMap<String, bool> {
+        for (name, value) in further.clone() {
+            further.remove(&name);
+            let mut start = self.clone();
+            start.gates.extend(further.clone());
+            if !start.broken().is_empty() {
+                further.insert(name, value);
+            }
+        }
+        further
+    }
+}
+
+/// Versions that a binary refuses to behave as (component-base 1.34 to 1.37, `compatibility/version.go`, `Validate`). It looks at
+/// them after the gates, and `--version` does not.
+pub(super) fn versions(behaviour: Behaviour) -> impl Iterator<Item = Fault> {
+    let oldest = Behaviour::floor(behaviour.binary);
+    let flags = [
+        (VersionFlag::Emulated, behaviour.emulated, behaviour.binary),
+        (
+            VersionFlag::MinCompatibility,
+            behaviour.min_compatibility,
+            behaviour.emulated,
+        ),
+    ];
+    let refused = flags
+        .into_iter()
+        .filter(move |(_, value, newest)| *value < oldest || value > newest);
+    refused.map(move |(flag, value, newest)| Fault::Version {
+        flag,
+        value,
+        range: (oldest, newest),
+    })
 }
 
 /// Why it would not start, all of it: a component says a part, in an order that changes.
@@ -232,6 +302,7 @@ pub(crate) fn faults(start: &Start, setting: &Setting) -> Vec<Fault> {
                 }),
         );
     }
+    faults.extend(versions(start.behaviour));
     faults
 }
 

@@ -11,7 +11,7 @@ use crate::model::component::{ComponentKind, ComponentName};
 use crate::model::version::Minor;
 
 /// Minors that a kubelet may be behind: one older than 1.25 may be two.
-const KUBELET: u32 = 3;
+pub(crate) const KUBELET: u32 = 3;
 
 /// A component, and the minor that it behaves as.
 pub(crate) type Member<'n> = (&'n ComponentName, Minor);

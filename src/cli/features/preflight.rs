@@ -101,7 +101,7 @@ struct IntentionArgs {
     #[arg(long, value_name = "MINOR", value_parser = minor)]
     to_version: Option<Minor>,
     /// Control plane components that behave as this minor
-    #[arg(long, value_name = "MINOR", value_parser = minor, conflicts_with = "to_version")]
+    #[arg(long, value_name = "MINOR", value_parser = any_minor, conflicts_with = "to_version")]
     to_emulated_version: Option<Minor>,
     /// Turn this gate on; may be repeated
     #[arg(long, value_name = "GATE", value_delimiter = ',', conflicts_with_all = ["to_version", "to_emulated_version"])]
@@ -117,11 +117,17 @@ struct IntentionArgs {
     rollback_from: Vec<Place>,
 }
 
+/// What a binary can emulate is its own to say.
+fn any_minor(text: &str) -> Result<Minor, String> {
+    let newest = Catalogue::known().newest();
+    let text = text.strip_prefix('v').unwrap_or(text);
+    Minor::parse(text).ok_or_else(|| format!("give a minor, e.g. {newest}"))
+}
+
 fn minor(text: &str) -> Result<Minor, String> {
     let known = Catalogue::known();
     let (oldest, newest) = (known.oldest(), known.newest());
-    let text = text.strip_prefix('v').unwrap_or(text);
-    let minor = Minor::parse(text).ok_or_else(|| format!("give a minor, e.g. {newest}"))?;
+    let minor = any_minor(text)?;
     if known.gates(minor).is_none() {
         return Err(format!(
             "gates of {oldest} to {newest} are known, not of {minor}"
@@ -249,7 +255,11 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
     let mut answer = CheckReport::new(header, preflight::sentence(&intention), checks);
     answer.smallest_change = preflight::smallest_change(&facts);
     if matches!(answer.result, Outcome::Pass | Outcome::Warn) {
-        answer.plan = plan::plan(&facts);
+        answer.plan = if answer.checks.len() == RULES.len() {
+            plan::plan(&facts)
+        } else {
+            vec![plan::NONE.to_owned()]
+        };
     }
 
     // Show.

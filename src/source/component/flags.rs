@@ -174,6 +174,17 @@ pub(crate) fn told_at(
             }
         }
     }
+    for name in ["emulated-version", "min-compatibility-version"] {
+        let given = values_at(words, name);
+        let values: Vec<&str> = given.iter().map(|(_, value)| *value).collect();
+        let fault = settings::refused_version(kind, name, &values);
+        let place = given.first().and_then(|(number, _)| at(*number));
+        if let Some(Position { line, column }) = place {
+            let names = [name.to_owned()].into_iter().chain(fault.clone());
+            set.places.at.extend(names.map(|it| (it, (line, column))));
+        }
+        set.refused.extend(fault);
+    }
     let mut told = vec![Told::Set(set)];
     told.extend(flagz::versions(|name| {
         values(words, name).into_iter().next_back()

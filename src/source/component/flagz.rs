@@ -60,14 +60,10 @@ pub(super) fn versions<'f>(flag: impl Fn(&str) -> Option<&'f str>) -> Option<Tol
     (version != ComponentVersion::default()).then_some(Told::Version(version))
 }
 
-/// The version of `kube` in a flag: `1.36`, `kube=1.36`, and in flagz `[kube=1.36]`.
+/// As flags have it, and in flagz `[kube=1.36]`.
 fn minor_of_flag(value: &str) -> Option<Minor> {
     let value = value.trim_start_matches('[').trim_end_matches(']');
-    let of_kube = |part: &str| {
-        let (component, version) = part.split_once('=').unwrap_or(("kube", part));
-        (component.trim() == "kube").then(|| Minor::parse(version.trim()))?
-    };
-    value.split(',').find_map(of_kube)
+    settings::version_of_kube(value)
 }
 
 /// Letters of a flag's name.

@@ -4,7 +4,10 @@
 //! `cli/flag/colon_separated_multimap_string_string.go` and then `featuregate/feature_gate.go` for the rest. It must not
 //! mend what a component would refuse: a stray quote is a part of the value.
 
+use std::collections::BTreeMap;
+
 use crate::model::component::{ComponentKind, Settings};
+use crate::model::version::Minor;
 
 /// Component of gates that have no prefix (component-base `compatibility/registry.go`, `DefaultKubeComponent`).
 const KUBE: &str = "kube";
@@ -106,6 +109,89 @@ fn prefixed<'v>(values: impl IntoIterator<Item = &'v str>) -> Settings {
     settings
 }
 
+/// Why a component refuses what a flag about versions was given, whatever its binary (component-base 1.37,
+/// `compatibility/registry.go`, `toVersionMap` and `Set`; kubelet and kube-proxy have no such flag); null where it does not.
+pub(crate) fn refused_version(kind: ComponentKind, flag: &str, values: &[&str]) -> Option<String> {
+    if values.is_empty() {
+        return None;
+    }
+    if !kind.has_prefixed_gates() {
+        return Some(format!("unknown flag: --{flag}"));
+    }
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    let values = values.iter().flat_map(|value| value.split(','));
+    for value in values.filter(|value| !value.is_empty()) {
+        let (component, version) = of_component(value);
+        match numbers(version) {
+            Err(fault) => return Some(fault),
+            Ok(numbers) if numbers.split('.').nth(2).is_some_and(|patch| patch != "0") => {
+                return Some(format!(
+                    "patch version not allowed, got: {component}={numbers}"
+                ));
+            }
+            Ok(numbers) => {
+                if let Some(first) = seen.insert(component, numbers) {
+                    return Some(format!(
+                        "duplicate version flag, {component}={first} and {component}={numbers}"
+                    ));
+                }
+            }
+        }
+    }
+    let mut others = seen.keys().filter(|component| **component != KUBE);
+    others
+        .next()
+        .map(|other| format!("component not registered: {other}"))
+}
+
+/// The version of `kube` in a flag: `1.36`, `v1.36`, `kube=1.36`.
+pub(super) fn version_of_kube(value: &str) -> Option<Minor> {
+    let mut of_kube = value
+        .split(',')
+        .map(of_component)
+        .filter(|(component, _)| *component == KUBE);
+    let numbers = numbers(of_kube.next()?.1).ok()?;
+    let (major, minor) = numbers.split_once('.')?;
+    let minor = minor.split('.').next()?;
+    Minor::parse(minor).filter(|_| major == "1")
+}
+
+fn of_component(value: &str) -> (&str, &str) {
+    let (component, version) = value.split_once('=').unwrap_or((KUBE, value));
+    (component.trim(), version.trim())
+}
+
+/// The numbers that a version begins with; what follows does not count (apimachinery 0.37, `pkg/util/version`, `ParseGeneric`).
+fn numbers(text: &str) -> Result<&str, String> {
+    let plain = text.strip_prefix('v').unwrap_or(text);
+    let is_digit = |letter: char| letter.is_ascii_digit();
+    let mut end = 0;
+    for part in plain.split('.') {
+        let digits = part.find(|letter| !is_digit(letter)).unwrap_or(part.len());
+        if digits == 0 {
+            break;
+        }
+        end += digits + usize::from(end > 0);
+        if digits < part.len() {
+            break;
+        }
+    }
+    let numbers = plain.get(..end).unwrap_or_default();
+    let Some((major, _)) = numbers.split_once('.') else {
+        return Err(if numbers.is_empty() {
+            format!("could not parse {text:?} as version")
+        } else {
+            format!("illegal version string {text:?}")
+        });
+    };
+    if major.starts_with('0') && major != "0" {
+        return Err(format!(
+            "illegal zero-prefixed version component {major:?} in {text:?}"
+        ));
+    }
+    Ok(numbers)
+}
+
 fn no_bool(value: &str) -> String {
     format!("strconv.ParseBool: parsing {value:?}: invalid syntax")
 }
@@ -190,5 +276,51 @@ mod tests {
             of(ComponentKind::Kubelet, &["kube:A=true"]).0,
             gates(&[("kube:A", true)])
         );
+    }
+
+    /// As kube-scheduler 1.37.2 and kubelet 1.37.2 said it.
+    #[test]
+    fn versions_are_refused_in_the_components_words() {
+        let scheduler = ComponentKind::KubeScheduler;
+        let refused = |values: &[&str]| refused_version(scheduler, "emulated-version", values);
+        for fine in [
+            "",
+            "1.36",
+            "v1.36",
+            "kube=1.36",
+            "1.36.0.1",
+            "1.36 ",
+            "1.36.x",
+            "1.36-rc",
+        ] {
+            assert_eq!(refused(&[fine]), None, "{fine}");
+        }
+        for (value, due) in [
+            ("1.36.2", "patch version not allowed, got: kube=1.36.2"),
+            ("wardle=1.2", "component not registered: wardle"),
+            ("x", "could not parse \"x\" as version"),
+            ("kube=1.35,wardle=1", "illegal version string \"1\""),
+            (
+                "01.36",
+                "illegal zero-prefixed version component \"01\" in \"01.36\"",
+            ),
+            (
+                "1.35,1.35",
+                "duplicate version flag, kube=1.35 and kube=1.35",
+            ),
+        ] {
+            assert_eq!(refused(&[value]).as_deref(), Some(due), "{value}");
+        }
+        assert_eq!(
+            refused_version(
+                ComponentKind::Kubelet,
+                "min-compatibility-version",
+                &["1.2"]
+            )
+            .as_deref(),
+            Some("unknown flag: --min-compatibility-version")
+        );
+        assert_eq!(version_of_kube("wardle=1.2"), None);
+        assert_eq!(version_of_kube("wardle=1.2,kube=v1.36.0"), Some(Minor(36)));
     }
 }
