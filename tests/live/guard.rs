@@ -35,13 +35,22 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 
 /// The trial.
 pub(crate) fn works(clusters: &Clusters, minor: &str) -> Result<(), Failed> {
+    let nodes = ["n1", "n2", "n3", "n4"];
+    let mut options = ClusterOptions::new(minor).nodes(&nodes);
     // Its step over the pools is another where no kubelet declares anything by default.
     let rolled_out = match minor {
         "1.35" => None,
-        "1.36" => Some("UserNamespacesHostNetworkSupport"),
+        "1.36" => {
+            // It has no feature that is off by default and that a kubelet here could declare.
+            let feature = "ExtendWebSocketsToKubelet";
+            let off = format!("--feature-gates={feature}=false");
+            for node in nodes {
+                options = options.argument(&format!("kubelet-{node}"), &off);
+            }
+            Some(feature)
+        }
         _ => Some("InPlacePodVerticalScalingMemoryBackedVolumes"),
     };
-    let options = ClusterOptions::new(minor).nodes(&["n1", "n2", "n3", "n4"]);
     clusters.apart(&options, |cluster| {
         for (pool, nodes) in POOLS {
             for node in nodes {
