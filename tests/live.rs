@@ -197,10 +197,10 @@ fn main() -> ExitCode {
         let run = move || probe::works(&clusters, &testkit::minors());
         add(name, Box::new(run));
     }
-    if let Some(newest) = testkit::minors().pop() {
-        let name = format!("{newest}::{}", guard::NAME);
+    for minor in testkit::minors() {
+        let name = format!("{minor}::{}", guard::NAME);
         let clusters = Arc::clone(&clusters);
-        add(name, Box::new(move || guard::works(&clusters, &newest)));
+        add(name, Box::new(move || guard::works(&clusters, &minor)));
     }
     for minor in testkit::minors() {
         let name = format!("{minor}::{}", guard_prometheus::NAME);

@@ -155,12 +155,18 @@ fn find(catalogue: &Catalogue, name: &str) -> Result<&'static str, NoAnswer> {
 
 /// The gate that was probably meant: a letter in four may be wrong, and case does not count.
 pub(crate) fn nearest(catalogue: &Catalogue, name: &str) -> Option<&'static str> {
+    nearest_of(catalogue.names().chain(META_GATES), name)
+}
+
+/// The same of other names.
+pub(crate) fn nearest_of(
+    names: impl Iterator<Item = &'static str>,
+    name: &str,
+) -> Option<&'static str> {
     let lower = name.to_lowercase();
     let length = lower.chars().count();
     let allowed = 1 + length / 4;
-    catalogue
-        .names()
-        .chain(META_GATES)
+    names
         // No distance is less than that of the lengths; a name of any length costs nothing so.
         .filter(|known| known.chars().count().abs_diff(length) <= allowed)
         .map(|known| {

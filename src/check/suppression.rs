@@ -10,6 +10,19 @@ use crate::answer::check_report::{Check, Finding, Status, Suppressed};
 use crate::answer::gate_skew::Severity;
 
 use super::{RULES, finding};
+use crate::analysis::conformance::TRIALS;
+use crate::analysis::guard::CONDITIONS;
+use crate::analysis::probe;
+use crate::model::listing;
+
+/// The checks of every command, so that one file is enough for all of them.
+fn checks() -> impl Iterator<Item = &'static str> {
+    let rules = RULES.iter().map(|it| it.id);
+    let conditions = CONDITIONS.iter().map(|it| it.id);
+    let trials = TRIALS.iter().map(|it| it.id);
+    let of_probe = probe::CHECKS.iter().copied();
+    rules.chain(conditions).chain(trials).chain(of_probe)
+}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,16 +41,18 @@ pub(crate) struct Suppression {
     expires: Date,
 }
 
+impl Suppression {
+    /// Whether it is for one of these checks.
+    pub(crate) fn is_of(&self, ids: &[&str]) -> bool {
+        ids.contains(&self.check.as_str())
+    }
+}
+
 /// The entries of a file, or what is wrong with it.
 pub(crate) fn parse(text: &str) -> Result<Vec<Suppression>, String> {
-    let file: File = serde_saphyr::from_str(text).map_err(|error| {
-        // The first line says what and where; the rest draws the source.
-        let error = error.to_string();
-        let first = error.lines().next().unwrap_or_default();
-        first.trim_start_matches("error: ").to_owned()
-    })?;
+    let file: File = listing::read(text)?;
     for entry in &file.suppressions {
-        if RULES.iter().all(|rule| rule.id != entry.check) {
+        if checks().all(|id| id != entry.check) {
             return Err(format!("there is no check {:?}", entry.check));
         }
         if entry.subject.trim().is_empty() || entry.reason.trim().is_empty() {
@@ -75,8 +90,8 @@ pub(crate) fn apply(checks: &mut Vec<Check>, entries: &[Suppression], today: Dat
     }
     // Where a check was not made, or could not be, nobody knows whether its entries are of use.
     let is_made = |id: &str| {
-        let made = checks.iter().find(|check| check.id == id);
-        made.is_some_and(|check| check.status != Status::Unknown)
+        let mut made = checks.iter().filter(|check| check.id == id).peekable();
+        made.peek().is_some() && made.all(|check| check.status != Status::Unknown)
     };
     let unused: Vec<&Suppression> = live
         .into_iter()

@@ -11,6 +11,7 @@ pub(crate) mod coverage;
 pub(crate) mod event;
 pub(crate) mod fact;
 pub(crate) mod grant;
+pub(crate) mod listing;
 pub(crate) mod needs;
 pub(crate) mod node;
 pub(crate) mod pod;

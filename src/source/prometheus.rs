@@ -181,7 +181,7 @@ fn series(number: Number) -> Series {
     }
 }
 
-/// As PromQL writes a string.
+/// A label and its value, as a query has them.
 fn matcher(label: &str, value: &str) -> String {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"");
     format!("{label}=\"{}\"", value.replace('\n', "\\n"))
@@ -335,6 +335,7 @@ impl Prometheus {
             });
         };
         let of_targets = |query: String| format!("{query} and on (job, instance) {anchored}");
+        // One that is scraped no more has gone, as Pods do in a roll-out; it has no `up`.
         let mut targets: BTreeMap<Labels, Target> = BTreeMap::new();
         let up = self.select("up", &[]);
         for sample in self.query(&of_targets(up.clone()), Some(moment)).await? {
@@ -373,10 +374,14 @@ impl Prometheus {
                 target.is_dropped = is_shown && !kept.contains(&labels.get("job"));
             }
         }
-        let missing = found.iter().map(|sample| sample.target().0);
-        let missing = missing.filter(|labels| !targets.contains_key(labels));
-        let names = BTreeSet::from_iter(missing.map(|labels| instance(&labels)));
-        Ok(told(number, &series, targets, &names))
+        if targets.is_empty() {
+            let lost = found.iter().map(|sample| {
+                let component = ComponentName::new(number.kind(), instance(&sample.target().0));
+                format!("{component}: Prometheus scrapes it no more")
+            });
+            return Ok((Vec::new(), lost.collect()));
+        }
+        Ok(told(number, &series, targets))
     }
 
     fn select(&self, name: &str, matchers: &[String]) -> String {
@@ -482,7 +487,6 @@ fn told(
     number: Number,
     series: &Series,
     targets: BTreeMap<Labels, Target>,
-    missing: &BTreeSet<String>,
 ) -> (Vec<Statement>, Vec<String>) {
     let mut processes: BTreeMap<String, Vec<Target>> = BTreeMap::new();
     for (labels, target) in targets {
@@ -503,10 +507,6 @@ fn told(
             }
             Err(why) => lost.push(format!("{component}: {why}")),
         }
-    }
-    for identity in missing.iter().filter(|it| !processes.contains_key(*it)) {
-        let component = ComponentName::new(number.kind(), identity);
-        lost.push(format!("{component}: Prometheus scrapes it no more"));
     }
     (statements, lost)
 }

@@ -44,6 +44,7 @@ impl Job {
     }
 
     /// Drops the series of a family.
+    #[must_use]
     pub fn dropping(mut self, family: &str) -> Self {
         self.dropped.push(family.to_owned());
         self

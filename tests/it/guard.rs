@@ -199,6 +199,58 @@ fn a_list_that_is_left_over_is_a_breach_where_it_is_of_enough() {
     );
 }
 
+/// Six refused updates since, judged with a file of the user's.
+fn judged_by(flag: &str, text: &str, arguments: &[&str]) -> (Option<i32>, Value) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("list.yaml");
+    fs::write(&path, text).expect("the folder takes it");
+    let path = path.display().to_string();
+    let after = Counted {
+        refused: 13,
+        ..BEFORE
+    };
+    let select = ["--select", "update-refusals", flag, &path];
+    report("living", after, &[&select, arguments].concat())
+}
+
+#[test]
+fn thresholds_of_a_file_count_where_no_flag_does() {
+    let of = |entry: &str, arguments: &[&str]| {
+        let text = format!("thresholds:\n- condition: update-refusals\n  {entry}\n");
+        let (code, answer) = judged_by("--thresholds", &text, arguments);
+        (code, check(&answer, "update-refusals")["status"].clone())
+    };
+    assert_eq!(of("limit: 6", &[]), (Some(0), json!("Pass")));
+    assert_eq!(of("limit: 5", &[]), (Some(3), json!("Fail")));
+    let by_flag = ["--threshold", "update-refusals=0"];
+    assert_eq!(of("limit: 6", &by_flag), (Some(3), json!("Fail")));
+    let few = "limit: 0\n  minSample: 7";
+    assert_eq!(of(few, &[]), (Some(5), json!("Unknown")));
+    assert_eq!(of(few, &["--min-sample", "6"]), (Some(3), json!("Fail")));
+}
+
+#[test]
+fn an_accepted_breach_stops_nothing_until_its_day() {
+    let list = |expires: &str| {
+        format!(
+            "suppressions:\n- check: update-refusals\n  subject: kube-apiserver/*\n  reason: resizes of the old pool\n  expires: {expires}\n\
+             - check: locked-gate\n  subject: kubelet/n1\n  reason: of preflight\n  expires: 2001-01-01\n"
+        )
+    };
+    let (code, answer) = judged_by("--suppressions", &list("2999-01-01"), &[]);
+    assert_eq!(code, Some(0), "{answer:#}");
+    let accepted = check(&answer, "update-refusals");
+    assert_eq!(accepted["status"], "Skipped");
+    let reason = &accepted["findings"][0]["suppressed"]["reason"];
+    assert_eq!(reason, "resizes of the old pool");
+    // What is for other commands has expired for them alone.
+    assert_eq!(check(&answer, "expired-suppression")["status"], "Pass");
+    let (code, answer) = judged_by("--suppressions", &list("2002-01-01"), &[]);
+    assert_eq!(code, Some(3), "{answer:#}");
+    assert_eq!(check(&answer, "update-refusals")["status"], "Fail");
+    assert_eq!(check(&answer, "expired-suppression")["status"], "Fail");
+}
+
 #[test]
 fn what_cannot_be_meant_is_refused() {
     let refused = |arguments: &[&str], code| {
@@ -214,6 +266,20 @@ fn what_cannot_be_meant_is_refused() {
     refused(&["--baseline", "-", "--for", "0s"], 2);
     refused(&["--baseline", "-", "--every", "1s"], 2);
     refused(&["--baseline", "-", "--for", "1s", "--from", "x"], 2);
+    let near = refused(&["--baseline", "-", "--select", "pending-pod"], 2);
+    assert!(near.contains("did you mean pending-pods?"), "{near}");
+    for (url, due) in [
+        ("127.0.0.1:9090", "give http://HOST:PORT"),
+        ("http://u:secret@h", "--prometheus-token-file"),
+    ] {
+        let said = refused(&["--baseline", "-", "--prometheus", url], 2);
+        assert!(said.contains(due) && !said.contains("secret"), "{said}");
+    }
+    refused(
+        &["--baseline", "-", "--prometheus", "http://h", "--from", "x"],
+        2,
+    );
+    refused(&["--baseline", "-", "--prometheus-ca", "x"], 2);
     let foreign = refused(&["--baseline", "-"], 1);
     assert!(foreign.contains("guard baseline"), "{foreign}");
 }

@@ -13,6 +13,7 @@ use testkit::{Cluster, ClusterOptions};
 
 use crate::clusters::Clusters;
 use crate::declared;
+use crate::explained::restarting;
 use crate::machinery::block_on;
 use crate::plugin::{Run, kubectl};
 use crate::skew::{due, list, reach, word};
@@ -26,9 +27,6 @@ const POOLS: [(&str, &[&str]); 3] = [
     ("red", &["n4"]),
 ];
 
-/// Off by default in the newest minor, and declared where it is on.
-const ROLLED_OUT: &str = "InPlacePodVerticalScalingMemoryBackedVolumes";
-
 /// On by default; a Pod may require it.
 const BROKEN: &str = "RestartAllContainersOnContainerExits";
 
@@ -37,7 +35,22 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 
 /// The trial.
 pub(crate) fn works(clusters: &Clusters, minor: &str) -> Result<(), Failed> {
-    let options = ClusterOptions::new(minor).nodes(&["n1", "n2", "n3", "n4"]);
+    let nodes = ["n1", "n2", "n3", "n4"];
+    let mut options = ClusterOptions::new(minor).nodes(&nodes);
+    // Its step over the pools is another where no kubelet declares anything by default.
+    let rolled_out = match minor {
+        "1.35" => None,
+        "1.36" => {
+            // It has no feature that is off by default and that a kubelet here could declare.
+            let feature = "ExtendWebSocketsToKubelet";
+            let off = format!("--feature-gates={feature}=false");
+            for node in nodes {
+                options = options.argument(&format!("kubelet-{node}"), &off);
+            }
+            Some(feature)
+        }
+        _ => Some("InPlacePodVerticalScalingMemoryBackedVolumes"),
+    };
     clusters.apart(&options, |cluster| {
         for (pool, nodes) in POOLS {
             for node in nodes {
@@ -54,9 +67,13 @@ pub(crate) fn works(clusters: &Clusters, minor: &str) -> Result<(), Failed> {
 
         nothing_changed(cluster, &file)?;
         those_who_may_not_see_are_told(cluster, &file)?;
-        a_step_that_works(cluster, &file, minor)?;
+        let Some(rolled_out) = rolled_out else {
+            return where_nothing_is_declared(cluster, &file, minor);
+        };
+        a_step_that_works(cluster, &file, minor, rolled_out)?;
         a_step_that_breaks(cluster, &file, minor)?;
-        a_pod_that_waits(cluster, &file)
+        a_pod_that_waits(cluster, &file)?;
+        a_kubelet_that_refuses(cluster, &file)
     })
 }
 
@@ -96,14 +113,19 @@ fn those_who_may_not_see_are_told(cluster: &Cluster, file: &Path) -> Result<(), 
 }
 
 /// One pool gets the feature, node by node. In its middle its kubelets differ, which is a warning.
-fn a_step_that_works(cluster: &Cluster, file: &Path, minor: &str) -> Result<(), Box<dyn Error>> {
+fn a_step_that_works(
+    cluster: &Cluster,
+    file: &Path,
+    minor: &str,
+    rolled_out: &str,
+) -> Result<(), Box<dyn Error>> {
     for (node, odd) in [("n1", "Fail"), ("n2", "Pass")] {
         again(
             cluster,
             node,
             minor,
-            &format!("{ROLLED_OUT}=true"),
-            |list| list.contains(ROLLED_OUT),
+            &format!("{rolled_out}=true"),
+            |list| list.contains(rolled_out),
         )?;
         let (code, answer) = against(cluster, "admin", file, &["--min-sample", "1"])?;
         due(&format!("exit code: {answer:#}"), &code, &Some(0))?;
@@ -116,6 +138,37 @@ fn a_step_that_works(cluster: &Cluster, file: &Path, minor: &str) -> Result<(), 
         due("declarations", &declares, &"Pass".to_owned())?;
     }
     Ok(())
+}
+
+/// 1.35: the gate is alpha. Turned on in a pool its kubelets declare, and turned off again they leave the list behind, which is found.
+fn where_nothing_is_declared(
+    cluster: &Cluster,
+    file: &Path,
+    minor: &str,
+) -> Result<(), Box<dyn Error>> {
+    const DECLARED: &str = "GuaranteedQoSPodCPUResize";
+    let is_there = |list: &str| list.contains(DECLARED);
+    for node in ["n1", "n2"] {
+        again(cluster, node, minor, "NodeDeclaredFeatures=true", is_there)?;
+        let (code, answer) = against(cluster, "admin", file, &["--min-sample", "1"])?;
+        due(&format!("exit code: {answer:#}"), &code, &Some(0))?;
+    }
+    again(cluster, "n1", minor, "NodeDeclaredFeatures=false", is_there)?;
+    let (code, answer) = against(cluster, "admin", file, &["--min-sample", "1"])?;
+    due(&format!("exit code: {answer:#}"), &code, &Some(3))?;
+    let findings = findings(&answer, "stale-declarations");
+    let subjects: Vec<&str> = findings.iter().map(|it| word(&it["subject"])).collect();
+    let version = format!("v{}", cluster.version().trim_start_matches('v'));
+    due(
+        "where",
+        &subjects,
+        &vec![format!("pool blue {version}").as_str()],
+    )?;
+    due(
+        "how much",
+        &findings[0]["measurement"]["value"],
+        &json!(0.5),
+    )
 }
 
 /// The next pool loses a feature, while a guard watches.
@@ -213,6 +266,38 @@ fn a_pod_that_waits(cluster: &Cluster, file: &Path) -> Result<(), Box<dyn Error>
     ];
     let (code, _) = against(cluster, "admin", file, &[&flags[..], &expected].concat())?;
     due("exit code with a threshold", &code, &Some(0))
+}
+
+/// A Pod that somebody binds past the scheduler is refused by its kubelet, and named.
+fn a_kubelet_that_refuses(cluster: &Cluster, file: &Path) -> Result<(), Box<dyn Error>> {
+    let pod = restarting("refused", &json!({"nodeName": "n3"}));
+    block_on(async {
+        let admin = cluster.client("admin").await?;
+        admin.create(PODS, &pod).await?;
+        let is_refused = |pod: &Value| pod["status"]["reason"] == "PodFeatureUnsupported";
+        let selector = "metadata.name=refused";
+        admin
+            .watch_until("its refusal", PODS, selector, is_refused)
+            .await?;
+        Ok(())
+    })?;
+    let flags = ["--min-sample", "1", "--select", "kubelet-refusals"];
+    let (code, answer) = against(cluster, "admin", file, &flags)?;
+    due(&format!("exit code: {answer:#}"), &code, &Some(3))?;
+    let findings = findings(&answer, "kubelet-refusals");
+    let [finding] = findings.as_slice() else {
+        return Err(format!("one pool is due: {answer:#}").into());
+    };
+    let is_green = word(&finding["subject"]).starts_with("pool green v");
+    due("where", &is_green, &true)?;
+    let evidence = finding["evidence"].to_string();
+    due("which Pod", &evidence.contains("default/refused"), &true)?;
+    // It was refused before a baseline of now.
+    let run = guard(cluster, "admin", &["baseline"])?;
+    let later = file.with_file_name("later.json");
+    std::fs::write(&later, &run.stdout)?;
+    let (code, answer) = against(cluster, "admin", &later, &flags)?;
+    due(&format!("exit code: {answer:#}"), &code, &Some(0))
 }
 
 /// Starts a kubelet again with a gate set, and waits until its node's list is as it should be.

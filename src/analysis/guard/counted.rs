@@ -34,7 +34,7 @@ pub(super) fn readings(
                 Told::Counts(told) => counts.take(told),
                 // Another document has another word for it, a second away.
                 Told::Started(at) if *document == Document::Metrics => {
-                    started = started.max(Some(*at))
+                    started = started.max(Some(*at));
                 }
                 _ => {}
             }

@@ -5,12 +5,14 @@
 
 mod attempt_latency;
 mod counted;
+mod kubelet_refusals;
 mod limit;
 mod missing_declarations;
 mod odd_fingerprints;
 mod pending_pods;
 mod scheduling_refusals;
 mod stale_declarations;
+pub(crate) mod thresholds;
 mod update_refusals;
 pub(crate) mod wants;
 
@@ -32,7 +34,7 @@ use crate::model::world::World;
 pub(crate) use limit::Limit;
 
 /// A number of less than so many shows nothing.
-pub(crate) const LEAST: u64 = 5;
+const LEAST: u64 = 5;
 
 /// Two words for the start of one process are not further apart.
 const SAME_START: SignedDuration = SignedDuration::from_secs(2);
@@ -67,6 +69,7 @@ enum How {
 /// Every condition, by its id.
 pub(crate) const CONDITIONS: &[Condition] = &[
     attempt_latency::CONDITION,
+    kubelet_refusals::CONDITION,
     missing_declarations::CONDITION,
     odd_fingerprints::CONDITION,
     pending_pods::CONDITION,
@@ -78,14 +81,22 @@ pub(crate) const CONDITIONS: &[Condition] = &[
 /// What conditions read.
 pub(crate) struct Facts<'w> {
     world: &'w World,
+    /// When what is counted of objects begins: the moment of the baseline.
+    since: Timestamp,
     gates: BTreeMap<String, KubeletGates>,
     nodes: Vec<Judged<'w>>,
 }
 
 impl<'w> Facts<'w> {
-    pub(crate) fn new(world: &'w World, request: &declared::Request, now: Timestamp) -> Self {
+    pub(crate) fn new(
+        world: &'w World,
+        request: &declared::Request,
+        now: Timestamp,
+        since: Timestamp,
+    ) -> Self {
         Self {
             world,
+            since,
             gates: kubelet::all(world, request.observation.pool_label.as_deref()),
             nodes: declared::judge(world, request, now),
         }
@@ -224,9 +235,9 @@ fn share(of: Of, what: &str, names: &[String], all: usize) -> Seen {
 pub(crate) struct Rules<'b> {
     pub(crate) baseline: &'b Baseline,
     /// Thresholds by condition; each counts.
-    pub(crate) limits: BTreeMap<String, Vec<Limit>>,
-    /// A number of less than so many shows nothing.
-    pub(crate) least: u64,
+    pub(crate) limits: BTreeMap<&'static str, Vec<Limit>>,
+    /// A number of less than so many shows nothing, by condition, or [`LEAST`].
+    pub(crate) least: BTreeMap<&'static str, u64>,
 }
 
 /// All that the conditions read, and why not, as far as they could not.
@@ -267,6 +278,7 @@ impl Condition {
         unknown.extend(self.gone(facts, rules.baseline));
         let own = [self.limit];
         let limits = rules.limits.get(self.id).map_or(&own[..], Vec::as_slice);
+        let least = rules.least.get(self.id).copied().unwrap_or(LEAST);
         let mut breaches = Vec::new();
         let mut passed = Vec::new();
         for seen in seen {
@@ -296,7 +308,7 @@ impl Condition {
             };
             let given = limits.iter().filter_map(|limit| limit.given(before));
             let threshold = given.min_by(f64::total_cmp);
-            let is_few = seen.sample < rules.least;
+            let is_few = seen.sample < least;
             let outcome = match threshold {
                 None => Outcome::New,
                 // A sum of shares is not exact.
@@ -309,8 +321,7 @@ impl Condition {
                 Outcome::Within => passed.push(self.finding(seen, before, threshold)),
                 Outcome::Breach => breaches.push(self.finding(seen, before, threshold)),
                 Outcome::Unproven => unknown.push(format!(
-                    "{subject}: {detail}; past the threshold, and fewer than {} (--min-sample) show nothing",
-                    rules.least
+                    "{subject}: {detail}; past the threshold, and fewer than {least} (--min-sample) show nothing"
                 )),
                 Outcome::New => {
                     unknown.push(format!("{subject}: {detail}; the baseline has no such number"));
@@ -405,7 +416,10 @@ mod tests {
 
     #[test]
     fn every_file_has_its_line() {
-        let files = registry::files("analysis/guard", &["counted", "mod", "limit", "wants"]);
+        let files = registry::files(
+            "analysis/guard",
+            &["counted", "mod", "limit", "thresholds", "wants"],
+        );
         let ids = CONDITIONS.iter().map(|it| it.id.replace('-', "_"));
         let ids: Vec<String> = ids.collect();
         assert_eq!(files, registry::names(ids.iter().map(String::as_str)));
@@ -442,7 +456,12 @@ mod tests {
 
     fn check(read: fn(&Facts<'_>) -> Readings, limits: &[Limit]) -> Check {
         let world = world();
-        let facts = Facts::new(&world, &declared::Request::default(), Timestamp::UNIX_EPOCH);
+        let facts = Facts::new(
+            &world,
+            &declared::Request::default(),
+            Timestamp::UNIX_EPOCH,
+            Timestamp::UNIX_EPOCH,
+        );
         let baseline = Baseline {
             now: Timestamp::UNIX_EPOCH,
             readings: vec![Reading {
@@ -454,12 +473,12 @@ mod tests {
         };
         let limits = match limits {
             [] => BTreeMap::new(),
-            some => BTreeMap::from([("c".to_owned(), some.to_vec())]),
+            some => BTreeMap::from([("c", some.to_vec())]),
         };
         let rules = Rules {
             baseline: &baseline,
             limits,
-            least: LEAST,
+            least: BTreeMap::new(),
         };
         condition(read).check(&facts, &rules)
     }

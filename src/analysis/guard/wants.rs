@@ -22,7 +22,7 @@ pub(crate) fn wants(
         wants.retain(|want| !matches!(want, Want::ServerSamples { .. }) && !is_of_who_counts(want));
         wants.extend(counts);
     }
-    wants.extend([Want::NodeLeases, unplaced_pods()]);
+    wants.extend([Want::NodeLeases, unplaced_pods(), failed_pods()]);
     wants
 }
 
@@ -36,12 +36,19 @@ fn is_of_who_counts(want: &Want) -> bool {
 
 /// Pods without a node, of all namespaces.
 pub(super) fn unplaced_pods() -> Want {
+    pods("spec.nodeName=")
+}
+
+/// Pods that failed, as those do that a kubelet refused.
+pub(super) fn failed_pods() -> Want {
+    pods("status.phase=Failed")
+}
+
+fn pods(fields: &str) -> Want {
     Want::Pods {
         namespace: None,
         labels: LabelSelector::default(),
         // It is a selector.
-        fields: "spec.nodeName="
-            .parse::<FieldSelector>()
-            .unwrap_or_default(),
+        fields: fields.parse::<FieldSelector>().unwrap_or_default(),
     }
 }

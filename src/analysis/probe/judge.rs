@@ -56,6 +56,9 @@ impl Fate {
     }
 }
 
+/// The ids of its checks.
+pub(crate) const CHECKS: &[&str] = &["control-pod", "declared", "placed", "running", "update"];
+
 /// A check of a pool before it has its words.
 struct Draft {
     id: &'static str,
@@ -136,6 +139,7 @@ pub(crate) fn nobody(are_all_seen: bool) -> Check {
 }
 
 fn check(draft: Draft, subject: &str) -> Check {
+    debug_assert!(CHECKS.contains(&draft.id), "{}", draft.id);
     let sentence = format!("{subject}: {}", draft.sentence);
     let is_open = matches!(draft.status, Status::Unknown | Status::Skipped);
     let evidence = draft.evidence.into_iter().map(|text| Evidence {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-pub(crate) use self::judge::{Fate, Limits, checks, nobody};
+pub(crate) use self::judge::{CHECKS, Fate, Limits, checks, nobody};
 use self::need::Need;
 use super::declared::{self, Judged};
 use super::gates::skew;

@@ -7,6 +7,7 @@ use std::slice;
 use std::time::Duration;
 
 use super::fail_on::FailOn;
+use super::suppressions::{Accepted, SuppressionArgs};
 use super::trying::{all_allowed, clear, look};
 use crate::analysis::access;
 use crate::analysis::conformance::{Act, FEATURE, NotNow, Priorities, Seen, Stage, TRIALS, Trial};
@@ -80,6 +81,8 @@ pub(super) struct ConformanceArgs {
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "error")]
     fail_on: FailOn,
     #[command(flatten)]
+    suppressions: SuppressionArgs,
+    #[command(flatten)]
     connection: ConnectionArgs,
     #[command(flatten)]
     output: ReportingArgs,
@@ -89,6 +92,8 @@ pub(super) fn run(args: &ConformanceArgs, env: &mut Env) -> Result<u8, Error> {
     // Parse.
     args.output.start_logging();
     let runtime = Runtime::start()?;
+    let ids: Vec<&str> = TRIALS.iter().map(|trial| trial.id).collect();
+    let accepted = args.suppressions.accepted(&ids, &runtime, env)?;
     let live = runtime.block_on(args.connection.connect(env))??;
     let origin = Origin::Live(Box::new(live));
     let Origin::Live(live) = &origin else {
@@ -109,7 +114,8 @@ pub(super) fn run(args: &ConformanceArgs, env: &mut Env) -> Result<u8, Error> {
     let Some(priorities) = priorities else {
         let reason = "some Pod has the lowest priority there can be, so that none is below";
         let skip = |trial: &Trial| trial.not_made(NotNow::Skipped(reason.to_owned()));
-        return show(args, &world, TRIALS.iter().map(skip).collect(), env);
+        let checks = TRIALS.iter().map(skip).collect();
+        return show(args, &accepted, &world, checks, env);
     };
     let stage = Stage::new(
         &world,
@@ -150,7 +156,7 @@ pub(super) fn run(args: &ConformanceArgs, env: &mut Env) -> Result<u8, Error> {
     let laid = lay(&mut ground, &foundation, &runtime);
     let checks = laid.and_then(|()| tried(&plans, &stage, &origin, live, args, &runtime, env));
     clear(&mut ground, &runtime, env)?;
-    show(args, &world, checks?, env)
+    show(args, &accepted, &world, checks?, env)
 }
 
 /// Without all Pods nobody knows whom a priority would be above.
@@ -263,10 +269,12 @@ async fn perform(
 
 fn show(
     args: &ConformanceArgs,
+    accepted: &Accepted,
     world: &World,
-    checks: Vec<Check>,
+    mut checks: Vec<Check>,
     env: &mut Env,
 ) -> Result<u8, Error> {
+    accepted.apply(&mut checks, None, env);
     let generated_at = (env.now)();
     let now = world.now().unwrap_or(generated_at);
     let header = Header::of("CheckReport", world, now, generated_at);

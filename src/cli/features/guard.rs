@@ -2,15 +2,16 @@
 //!
 //! It looks once, or again and again until a number is past its threshold. It must not change anything.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::fail_on::FailOn;
 use super::observation::{ObservationArgs, Observed, observed, take};
 use super::prometheus::PrometheusArgs;
+use super::suppressions::{Accepted, SuppressionArgs, unread};
 use crate::analysis::declared::Request;
-use crate::analysis::guard::{CONDITIONS, Facts, LEAST, Limit, Rules, readings, wants};
+use crate::analysis::guard::thresholds::{self, Thresholds};
+use crate::analysis::guard::{CONDITIONS, Facts, Limit, Rules, readings, wants};
 use crate::answer::Header;
 use crate::answer::check_report::CheckReport;
 use crate::answer::guard_baseline::{self, GuardBaseline};
@@ -22,7 +23,7 @@ use crate::env::Env;
 use crate::error::{Error, Kind, exit};
 use crate::model::baseline::Baseline;
 use crate::source::watch::Deadline;
-use crate::source::{Origin, baseline};
+use crate::source::{Origin, baseline, revision};
 
 const EXAMPLES: &str = "
 Examples:
@@ -55,13 +56,16 @@ pub(super) struct GuardArgs {
     baseline: Option<PathBuf>,
     /// Threshold of a condition: 0.2 or 20%, +0.1 above the baseline, 2x the baseline; may be repeated, and each counts
     #[arg(long, value_name = "CONDITION=VALUE", value_parser = threshold)]
-    threshold: Vec<(String, Limit)>,
-    /// Take a number past its threshold for unknown if it is of fewer nodes or Pods
-    #[arg(long, value_name = "N", default_value_t = LEAST, value_parser = clap::value_parser!(u64).range(1..))]
-    min_sample: u64,
+    threshold: Vec<(&'static str, Limit)>,
+    /// Thresholds in YAML: of each the condition, the limit and, if need be, its minSample; --threshold and --min-sample count before it
+    #[arg(long, value_name = "FILE")]
+    thresholds: Option<PathBuf>,
+    /// Take a number past its threshold for unknown if it is of fewer nodes or Pods (5)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    min_sample: Option<u64>,
     /// Only these conditions; may be repeated
-    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = condition)]
-    select: Vec<String>,
+    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = thresholds::id)]
+    select: Vec<&'static str>,
     /// Look again and again for so long, with a unit (10m)
     #[arg(long = "for", value_name = "DURATION", value_parser = some_time)]
     lasting: Option<Duration>,
@@ -71,6 +75,8 @@ pub(super) struct GuardArgs {
     /// Stop at warnings, too, with 4
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "error")]
     fail_on: FailOn,
+    #[command(flatten)]
+    suppressions: SuppressionArgs,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -95,18 +101,9 @@ struct CommonArgs {
     output: ReportingArgs,
 }
 
-fn condition(text: &str) -> Result<String, String> {
-    if CONDITIONS.iter().any(|it| it.id == text) {
-        return Ok(text.to_owned());
-    }
-    let ids: Vec<&str> = CONDITIONS.iter().map(|it| it.id).collect();
-    let ids = ids.join(", ");
-    Err(format!("there is no condition {text:?}; there are {ids}"))
-}
-
-fn threshold(text: &str) -> Result<(String, Limit), String> {
+fn threshold(text: &str) -> Result<(&'static str, Limit), String> {
     let (name, value) = text.split_once('=').ok_or("give CONDITION=VALUE")?;
-    Ok((condition(name)?, value.parse()?))
+    Ok((thresholds::id(name)?, value.parse()?))
 }
 
 pub(super) fn run(args: &GuardArgs, env: &mut Env) -> Result<u8, Error> {
@@ -116,6 +113,7 @@ pub(super) fn run(args: &GuardArgs, env: &mut Env) -> Result<u8, Error> {
         None => &args.common,
     };
     common.output.start_logging();
+    common.prometheus.address()?;
     let runtime = Runtime::start()?;
     let request = Request {
         observation: common.observation.request(),
@@ -134,7 +132,9 @@ pub(super) fn run(args: &GuardArgs, env: &mut Env) -> Result<u8, Error> {
         Error::new(Kind::BadData, why)
             .hint("write one with: kubectl features guard baseline -o json > FILE")
     })?;
-    let rules = rules(args, &baseline);
+    let rules = rules(args, &baseline)?;
+    let ids: Vec<&str> = CONDITIONS.iter().map(|it| it.id).collect();
+    let accepted = args.suppressions.accepted(&ids, &runtime, env)?;
 
     // Gather and analyse, until there is a reason to stop.
     let end = Deadline::after(args.lasting.or(Some(Duration::ZERO)));
@@ -142,7 +142,7 @@ pub(super) fn run(args: &GuardArgs, env: &mut Env) -> Result<u8, Error> {
         let next = Deadline::after(Some(args.every));
         match look(common, &request, &runtime, env) {
             Ok(observed) => {
-                let answer = report(args, &rules, &request, &observed, env);
+                let answer = report(args, &rules, &accepted, &request, &observed, env);
                 let is_breach = args.fail_on.code_of(&answer);
                 let is_breach = [exit::FINDING, exit::WARNING].contains(&is_breach);
                 if is_breach || end.is_over() || observed.interrupted.is_some() {
@@ -165,16 +165,36 @@ pub(super) fn run(args: &GuardArgs, env: &mut Env) -> Result<u8, Error> {
     Ok(observed.code(args.fail_on.code_of(&answer)))
 }
 
-fn rules<'b>(args: &GuardArgs, baseline: &'b Baseline) -> Rules<'b> {
-    let mut limits: BTreeMap<String, Vec<Limit>> = BTreeMap::new();
-    for (name, limit) in &args.threshold {
-        limits.entry(name.clone()).or_default().push(*limit);
+/// Thresholds of the file, unless a flag has others.
+fn rules<'b>(args: &GuardArgs, baseline: &'b Baseline) -> Result<Rules<'b>, Error> {
+    let mut agreed = match &args.thresholds {
+        None => Thresholds::default(),
+        Some(path) => {
+            let text = revision::read(path).map_err(|error| unread(&error))?;
+            thresholds::parse(&text).map_err(|what| {
+                let name = path.display();
+                Error::new(
+                    Kind::Usage,
+                    format!("{name} is no list of thresholds: {what}"),
+                )
+                .hint("each has condition and limit, and may have minSample, below thresholds:")
+            })?
+        }
+    };
+    for (id, _) in &args.threshold {
+        agreed.limits.remove(id);
     }
-    Rules {
+    for (id, limit) in &args.threshold {
+        agreed.limits.entry(id).or_default().push(*limit);
+    }
+    if let Some(least) = args.min_sample {
+        agreed.least = CONDITIONS.iter().map(|it| (it.id, least)).collect();
+    }
+    Ok(Rules {
         baseline,
-        limits,
-        least: args.min_sample,
-    }
+        limits: agreed.limits,
+        least: agreed.least,
+    })
 }
 
 /// Writes down what is.
@@ -186,7 +206,7 @@ fn measure(
 ) -> Result<u8, Error> {
     let output = common.output.of_others()?;
     let observed = look(common, request, runtime, env)?;
-    let facts = Facts::new(&observed.world, request, observed.now);
+    let facts = Facts::new(&observed.world, request, observed.now, observed.now);
     let (readings, unknown) = readings(&facts);
     let is_incomplete = !unknown.is_empty();
     let answer = GuardBaseline {
@@ -223,14 +243,16 @@ fn look(
 fn report(
     args: &GuardArgs,
     rules: &Rules<'_>,
+    accepted: &Accepted,
     request: &Request,
     observed: &Observed,
     env: &Env,
 ) -> CheckReport {
-    let facts = Facts::new(&observed.world, request, observed.now);
-    let is_chosen = |id: &str| args.select.is_empty() || args.select.iter().any(|it| it == id);
+    let facts = Facts::new(&observed.world, request, observed.now, rules.baseline.now);
+    let is_chosen = |id: &'static str| args.select.is_empty() || args.select.contains(&id);
     let checks = CONDITIONS.iter().filter(|it| is_chosen(it.id));
-    let checks = checks.map(|it| it.check(&facts, rules)).collect();
+    let mut checks = checks.map(|it| it.check(&facts, rules)).collect();
+    accepted.apply(&mut checks, args.common.input.now, env);
     let intention = format!("go on, held against {:.0}", rules.baseline.now);
     CheckReport::new(header("CheckReport", observed, env), intention, checks)
 }

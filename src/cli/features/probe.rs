@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::fail_on::FailOn;
 use super::observation::ObservationArgs;
+use super::suppressions::SuppressionArgs;
 use super::trying::{all_allowed, clear, look};
 use crate::analysis::access;
 use crate::analysis::conformance::Look;
@@ -100,6 +101,8 @@ pub(super) struct ProbeArgs {
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "error")]
     fail_on: FailOn,
     #[command(flatten)]
+    suppressions: SuppressionArgs,
+    #[command(flatten)]
     observation: ObservationArgs,
     #[command(flatten)]
     connection: ConnectionArgs,
@@ -142,6 +145,7 @@ pub(super) fn run(args: &ProbeArgs, env: &mut Env) -> Result<u8, Error> {
         return Err(Error::new(Kind::Usage, sentence));
     }
     let runtime = Runtime::start()?;
+    let accepted = args.suppressions.accepted(probe::CHECKS, &runtime, env)?;
     let live = runtime.block_on(args.observation.connect(&args.connection, env))??;
     let start = (env.now)();
     let request = Request {
@@ -206,11 +210,12 @@ pub(super) fn run(args: &ProbeArgs, env: &mut Env) -> Result<u8, Error> {
         .zip(&fates)
         .flat_map(|(part, [control, needy])| probe::checks(part, &request, limits, control, needy));
     let header = Header::of("CheckReport", &world, now, (env.now)());
-    let checks = if parts.is_empty() {
+    let mut checks = if parts.is_empty() {
         vec![probe::nobody(world.is_complete(&Want::Nodes))]
     } else {
         checks.collect()
     };
+    accepted.apply(&mut checks, None, env);
     let intention = format!("whether {} can be used in each pool", need.feature);
     let mut answer = CheckReport::new(header, intention, checks);
     if limits != Limits::Whole {

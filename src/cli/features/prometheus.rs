@@ -12,7 +12,7 @@ use crate::source::prometheus::{Address, Prometheus, PrometheusError, Reach, Sel
 pub(super) struct PrometheusArgs {
     /// Take what schedulers and API servers count from the Prometheus at this address, which may have a path, instead of from them
     #[arg(long, value_name = "URL", conflicts_with = "from")]
-    prometheus: Option<Address>,
+    prometheus: Option<String>,
     /// Certificates that sign that of the Prometheus, instead of the system's
     #[arg(long, value_name = "FILE", requires = "prometheus")]
     prometheus_ca: Option<String>,
@@ -29,13 +29,19 @@ impl PrometheusArgs {
         self.prometheus.is_some()
     }
 
+    /// Its address; what is wrong with one does not show it, since it may hold a password.
+    pub(super) fn address(&self) -> Result<Option<Address>, Error> {
+        let address = self.prometheus.as_deref().map(str::parse).transpose();
+        address.map_err(|why: String| Error::new(Kind::Usage, format!("--prometheus: {why}")))
+    }
+
     /// Somebody to ask; null where nobody is named.
     pub(super) fn connect(
         &self,
         connection: &ConnectionArgs,
         env: &Env,
     ) -> Result<Option<Prometheus>, Error> {
-        let Some(address) = &self.prometheus else {
+        let Some(address) = &self.address()? else {
             return Ok(None);
         };
         let reach = Reach {

@@ -4,6 +4,11 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::answer::check_report::Check;
+use crate::check::RULES;
 use crate::check::suppression::{self, Suppression};
 use crate::cli::runtime::Runtime;
 use crate::cli::say;
@@ -23,12 +28,31 @@ pub(super) struct SuppressionArgs {
 }
 
 impl SuppressionArgs {
-    /// The list; null where none was asked for.
+    /// What of the list is for these checks.
+    pub(super) fn accepted(
+        &self,
+        ids: &[&str],
+        runtime: &Runtime,
+        env: &mut Env,
+    ) -> Result<Accepted, Error> {
+        let mut entries = self.entries(runtime, env)?;
+        if let Some(entries) = &mut entries {
+            entries.retain(|entry| entry.is_of(ids));
+        }
+        Ok(Accepted(entries))
+    }
+
+    /// The list of preflight; null where none was asked for.
     pub(super) fn read(
         &self,
         runtime: &Runtime,
         env: &mut Env,
     ) -> Result<Option<Vec<Suppression>>, Error> {
+        let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+        Ok(self.accepted(&ids, runtime, env)?.0)
+    }
+
+    fn entries(&self, runtime: &Runtime, env: &mut Env) -> Result<Option<Vec<Suppression>>, Error> {
         let Some(path) = &self.suppressions else {
             return Ok(None);
         };
@@ -60,7 +84,21 @@ impl SuppressionArgs {
     }
 }
 
-fn unread(error: &RevisionError) -> Error {
+/// Findings that are accepted; null where nobody asked for any.
+pub(super) struct Accepted(Option<Vec<Suppression>>);
+
+impl Accepted {
+    /// Marks what is accepted. Whether an entry has expired is asked of today, unless another time is given.
+    pub(super) fn apply(&self, checks: &mut Vec<Check>, now: Option<Timestamp>, env: &Env) {
+        if let Some(entries) = &self.0 {
+            let today = now.unwrap_or_else(env.now).to_zoned(TimeZone::UTC).date();
+            suppression::apply(checks, entries, today);
+        }
+    }
+}
+
+/// Why a file that people write was not read.
+pub(super) fn unread(error: &RevisionError) -> Error {
     let kind = match error {
         RevisionError::Name(_) => Kind::Usage,
         _ => Kind::BadData,
