@@ -151,7 +151,7 @@ fn the_action_annotates_and_reads_suppressions_from_the_base() {
     let said_of_change = said(&of_change);
     assert_eq!(of_change.status.code(), Some(3), "{said_of_change}");
     assert!(
-        said_of_change.contains("::error title=locked-gate"),
+        said_of_change.contains("::error file=kubelet.yaml,line=4,col=3,title=locked-gate"),
         "{said_of_change}"
     );
     assert_eq!(reports(folder.path()), REPORTS);
