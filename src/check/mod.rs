@@ -25,7 +25,7 @@ use jiff::Timestamp;
 
 use crate::analysis::gates::intention::{Intention, Target};
 use crate::analysis::gates::skew::Request;
-use crate::answer::check_report::{Check, Finding, Status};
+use crate::answer::check_report::{Check, Finding, Location, Status};
 use crate::answer::gate_skew::Severity;
 use crate::answer::nomination_explanation::Evidence;
 use crate::answer::parts::some;
@@ -93,6 +93,22 @@ impl Facts<'_> {
         self.targets.iter().filter(|target| target.is_meant)
     }
 
+    /// The file that sets a component up which a finding is about, where its line is not known.
+    fn file_of(&self, subject: &str) -> Option<Location> {
+        let is_named = |target: &&Target| {
+            let name = target.name.to_string();
+            subject.split(", ").any(|known| known == name)
+        };
+        let named = self.targets.iter().filter(is_named);
+        let mut places = named.flat_map(|target| &target.setting.places);
+        let file = places.find_map(|(_, places)| places.file.as_ref())?;
+        Some(Location {
+            path: file.to_string(),
+            line: None,
+            column: None,
+        })
+    }
+
     /// Whether files tell what components are started with, and nothing of any cluster.
     pub(crate) fn is_configuration_alone(&self) -> bool {
         let world = self.world;
@@ -142,10 +158,14 @@ impl Rule {
     /// The check of these facts. What was found counts before what is not known.
     pub(crate) fn check(&self, facts: &Facts<'_>) -> Check {
         let Ruling {
-            findings,
+            mut findings,
             unknown,
             skipped,
         } = (self.judge)(facts);
+        for finding in &mut findings {
+            let known = finding.location.take();
+            finding.location = known.or_else(|| facts.file_of(&finding.subject));
+        }
         let unread = facts.unread();
         let is_alone = || OF_CLUSTER.contains(&self.id) && facts.is_configuration_alone();
         let (unknown, skipped) = match unknown {
