@@ -20,6 +20,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// Measures below a folder.
+type Part = fn(&Path, &Path) -> Result<section::Section>;
+
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
@@ -42,7 +45,6 @@ fn bench() -> Result<()> {
         return Err("this is a debug build; run `make bench-offline`".into());
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    type Part = fn(&Path, &Path) -> Result<section::Section>;
     let parts: [(&str, Part); 3] = [
         ("audit", audit::run),
         ("gather", gather::run),

@@ -94,7 +94,7 @@ impl Reading {
 
 /// What stands for the kind of configuration that has none, by its keys; empty for all else.
 fn kindless(json: &str) -> &'static str {
-    let keys: BTreeMap<Cow<'_, str>, IgnoredAny> = serde_json::from_str(json).unwrap_or_default();
+    let keys: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(json).unwrap_or_default();
     let has = |key: &str| keys.contains_key(key);
     if decode::k3s::KEYS
         .iter()

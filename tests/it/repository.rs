@@ -1,6 +1,10 @@
 //! `features preflight` on a checkout as it is: configuration among all else that a repository holds, and configuration that is broken.
 //!
 //! The files are real ones, made here; nothing is started.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test runs processes, reads files and takes the time"
+)]
 
 use std::fs;
 use std::path::Path;
