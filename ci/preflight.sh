@@ -2,7 +2,7 @@
 # Runs `kubectl features preflight` on configuration files in CI; the templates of this folder call it.
 # Reads the environment, so that no text of others becomes a command:
 #   INTENTION         what is meant, e.g. "--to-version 1.37" or "--disable GATE"; words, split at spaces
-#   FILES             configuration files, one a line
+#   FILES             configuration files or folders, one a line
 #   SUPPRESSIONS      a list of accepted findings; empty for none
 #   SUPPRESSIONS_REF  the revision that it is read from: the base of a pull request, never its head
 #   FAIL_ON           error (default), warning or never

@@ -32,6 +32,7 @@ mod it {
     mod recorded;
     mod refusals;
     mod reports;
+    mod repository;
     mod requirements;
     #[path = "../live/rows.rs"]
     #[expect(dead_code, reason = "the live trials read more of it")]

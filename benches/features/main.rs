@@ -1,4 +1,4 @@
-//! `kubectl features skew`, `declared` and `explain` on thousands of nodes behind a real API server, against a plain client that fetches the same
+//! `kubectl features skew`, `declared`, `explain` and `preflight` on thousands of nodes behind a real API server, against a plain client that fetches the same
 //! documents, and `kubectl get nodes -o json`.
 //!
 //! Writes its section of docs/benchmarks.md. `KUBE_PLACEMENT_NODES` says how many nodes there are. The ratios are the result;
@@ -33,6 +33,9 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 /// First argument of the small process that starts a command, so that the command's peak is its own.
 const MEASURE: &str = "--measure";
 
+/// Pods of each node.
+const PODS_EACH: usize = 20;
+
 /// Runs of each command, of which the fastest counts: what else the machine does only adds.
 const RUNS: usize = 3;
 
@@ -59,6 +62,17 @@ const EXPLAIN: [&str; 5] = [
 
 const NODES: [&str; 4] = ["get", "nodes", "-o", "json"];
 
+/// All Nodes and Pods, and one kubelet of each group.
+const PREFLIGHT: [&str; 7] = [
+    "preflight",
+    "--to-version",
+    "1.37",
+    "--fail-on",
+    "never",
+    "-o",
+    "json",
+];
+
 const SKEW: [&str; 5] = ["skew", "--component", "kubelet", "-o", "json"];
 
 /// What was measured.
@@ -71,6 +85,8 @@ pub(crate) struct Measured {
     pub(crate) lookup: Cost,
     pub(crate) declared: Cost,
     pub(crate) explain: Cost,
+    pub(crate) pods: usize,
+    pub(crate) preflight: Cost,
     /// `kubectl get nodes -o json`.
     pub(crate) kubectl: Cost,
     /// Of one text, in bytes.
@@ -127,7 +143,8 @@ fn measure(command: &[OsString]) -> Result<()> {
         .spawn()?;
     let used = child.wait4()?;
     let wall = begun.elapsed();
-    if !used.status.success() {
+    // 5: preflight is not shown schedulers, which have ended.
+    if !matches!(used.status.code(), Some(0 | 5)) {
         return Err(format!("{} ended with {}", program.display(), used.status).into());
     }
     let processor = used.rusage.utime + used.rusage.stime;
@@ -190,8 +207,9 @@ fn bench(quick: bool) -> Result<()> {
         .build()?;
     let minor = testkit::minors().pop().ok_or("testkit has no minor")?;
     let cluster = testkit::Cluster::start(&stage::options(&minor))?;
-    let stage = runtime.block_on(Stage::set(&cluster, nodes))?;
-    eprintln!("{nodes} nodes stand");
+    let pods = nodes * PODS_EACH;
+    let stage = runtime.block_on(Stage::set(&cluster, nodes, pods))?;
+    eprintln!("{nodes} nodes and {pods} Pods stand");
 
     let exactly = [&SKEW[..], &["--exact"]].concat();
     let mut scan = cost(&stage.kubeconfig, &SKEW)?;
@@ -215,6 +233,8 @@ fn bench(quick: bool) -> Result<()> {
     let lookup = cost(&stage.kubeconfig, &["lookup", "InPlacePodVerticalScaling"])?;
     let declared = cost(&stage.kubeconfig, &DECLARED)?;
     let explain = cost(&stage.kubeconfig, &EXPLAIN)?;
+    let mut preflight = cost(&stage.kubeconfig, &PREFLIGHT)?;
+    preflight.received = passed(&stage, &PREFLIGHT)?;
     let kubectl = cost_of(&stage.kubeconfig, &cluster.kubectl(), &NODES)?;
 
     let mut decoding = Duration::MAX;
@@ -233,6 +253,8 @@ fn bench(quick: bool) -> Result<()> {
         lookup,
         declared,
         explain,
+        pods,
+        preflight,
         kubectl,
         metrics: stage.metrics.len(),
         decoding,
@@ -267,6 +289,16 @@ async fn raw_fetch(stage: &Stage<'_>) -> Result<u64> {
         bytes += answer? as u64;
     }
     Ok(bytes)
+}
+
+/// The bytes that a command took.
+fn passed(stage: &Stage<'_>, arguments: &[&str]) -> Result<u64> {
+    stage.counting.take();
+    Command::new(env!("CARGO_BIN_EXE_kubectl-features"))
+        .env("KUBECONFIG", &stage.counted_kubeconfig)
+        .args(arguments)
+        .output()?;
+    Ok(stage.counting.take().received)
 }
 
 /// The fingerprint of each component, and the bytes that it took.

@@ -18,11 +18,13 @@ pub(crate) fn section(measured: &Measured, version: &str) -> String {
         lookup,
         declared,
         explain,
+        pods,
+        preflight,
         kubectl,
         ..
     } = measured;
     let mut section = format!(
-        "{HEADING}\n`kubectl features skew --component kubelet` on {nodes} Nodes behind a real API server of {version}, whose kubelets are one stub \
+        "{HEADING}\n`kubectl features skew --component kubelet` on {nodes} Nodes and {pods} Pods behind a real API server of {version}, whose kubelets are one stub \
          that says what a real one said ({} KiB of metrics). Written by `make bench-features`; the fastest of {RUNS} runs. *Plain client* is kube's \
          own, 50 requests at once, which fetches each document that `--exact` asks for, whole.\n\n\
          | command | time | CPU | peak memory | received |\n|---|---|---|---|---|\n",
@@ -56,6 +58,7 @@ pub(crate) fn section(measured: &Measured, version: &str) -> String {
     row("lookup of a gate", lookup);
     row("declared", declared);
     row("explain of a manifest", explain);
+    row("preflight", preflight);
     row("kubectl get nodes -o json", kubectl);
     let time = |one: &Cost, other: &Cost| one.wall.as_secs_f64() / other.wall.as_secs_f64();
     let decoded = measured.decoded() / 1e9;
@@ -124,6 +127,12 @@ pub(crate) fn section(measured: &Measured, version: &str) -> String {
             format!("{:.2}", time(explain, declared)),
             "≤ 1.3",
             time(explain, declared) <= 1.3,
+        ),
+        (
+            "memory of preflight",
+            format!("{} MiB", preflight.memory >> 20),
+            "≤ 100 MB",
+            preflight.memory <= 100_000_000,
         ),
     ];
     section.push_str("\n| what | measured | goal | |\n|---|---|---|---|\n");

@@ -20,6 +20,7 @@ use crate::counting::Counting;
 pub(crate) const DOCUMENTS: [&str; 4] = ["configz", "flagz", "metrics", "statusz"];
 
 const NODE: &str = "crowd-00000";
+const POD: &str = "crowd-pod-000000";
 const POOL: &str = "pool-0";
 const POOLS: usize = 5;
 
@@ -48,7 +49,7 @@ pub(crate) fn options(minor: &str) -> ClusterOptions {
 }
 
 impl<'a> Stage<'a> {
-    pub(crate) async fn set(cluster: &'a Cluster, nodes: usize) -> Result<Self> {
+    pub(crate) async fn set(cluster: &'a Cluster, nodes: usize, pods: usize) -> Result<Self> {
         let plain = plain_client(&cluster.kubeconfig("admin")).await?;
         let mut routes = Routes::new();
         let mut metrics = Vec::new();
@@ -67,11 +68,15 @@ impl<'a> Stage<'a> {
             };
             routes = routes.get(&format!("/{document}"), answer);
         }
+        let admin = cluster.client("admin").await?;
+        let accounts = "/api/v1/namespaces/default/serviceaccounts";
+        admin
+            .watch_until("an account", accounts, "metadata.name=default", |_| true)
+            .await?;
         for component in ["kube-scheduler", "kube-controller-manager"] {
             cluster.kill(component)?;
         }
         let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-        let admin = cluster.client("admin").await?;
         let named = format!("metadata.name={NODE}");
         admin
             .watch_until("a Lease", leases, &named, |_| true)
@@ -80,6 +85,7 @@ impl<'a> Stage<'a> {
         let kubelets = kubelets(cluster, routes)?;
 
         copy(cluster, &admin, nodes).await?;
+        copy_pods(cluster, &admin, nodes, pods).await?;
 
         let folder = tempfile::tempdir()?;
         let kubeconfig = cluster.kubeconfig("admin");
@@ -175,15 +181,50 @@ async fn copy(cluster: &Cluster, admin: &Client, nodes: usize) -> Result<()> {
     let leases = (1..nodes).map(|n| vec![(NODE.to_owned(), name(n))]);
     let key = format!("/registry/leases/kube-node-lease/{NODE}");
     crowd.copy(&key, leases).await?;
+    wait(admin, "nodes", nodes).await
+}
+
+/// Pods that run on the nodes, made of one.
+async fn copy_pods(cluster: &Cluster, admin: &Client, nodes: usize, pods: usize) -> Result<()> {
+    let pod = json!({
+        "metadata": {"name": POD, "labels": {"app": "crowd"}},
+        "spec": {
+            "nodeName": NODE,
+            "automountServiceAccountToken": false,
+            "containers": [{
+                "name": "app", "image": "registry.example.com/app:1",
+                "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}},
+            }],
+        },
+    });
+    let place = "/api/v1/namespaces/default/pods";
+    let pod = admin.create(place, &pod).await?;
+    let uid = pod["metadata"]["uid"].as_str().ok_or("it has no UID")?;
+    let kept = uid.rsplit_once('-').map_or("", |(kept, _)| kept);
+    let digits = POD.len() - "crowd-pod-".len();
+    let copies = (1..pods).map(|n| {
+        vec![
+            (POD.to_owned(), format!("crowd-pod-{n:0digits$}")),
+            (uid.to_owned(), format!("{kept}-{n:012x}")),
+            (NODE.to_owned(), name(n % nodes)),
+        ]
+    });
+    let key = format!("/registry/pods/default/{POD}");
+    Crowd::of(cluster)?.copy(&key, copies).await?;
+    wait(admin, "pods", pods).await
+}
+
+/// Until the API server knows so many.
+async fn wait(admin: &Client, plural: &str, count: usize) -> Result<()> {
     let begun = Instant::now();
     loop {
-        let first = admin.get("/api/v1/nodes?limit=1").await?;
+        let first = admin.get(&format!("/api/v1/{plural}?limit=1")).await?;
         let rest = first.pointer("/metadata/remainingItemCount");
-        if rest.and_then(Value::as_u64).unwrap_or(0) + 1 == nodes as u64 {
+        if rest.and_then(Value::as_u64).unwrap_or(0) + 1 >= count as u64 {
             return Ok(());
         }
         if begun.elapsed() > CEILING {
-            return Err(format!("there are not {nodes} Nodes").into());
+            return Err(format!("there are not {count} {plural}").into());
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

@@ -1,5 +1,5 @@
 //! What is read without a cluster, against the tools that only pass over the same bytes: audit logs against jq and zcat, a must-gather
-//! against tar.
+//! against tar, a checkout of configuration against a parser. `KUBE_PLACEMENT_ONLY` names one of them: audit, gather, repository.
 //!
 //! Each part writes its section of docs/benchmarks.md. It must not measure a debug build.
 
@@ -13,11 +13,15 @@
 mod audit;
 mod cost;
 mod gather;
+mod repository;
 mod section;
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+
+/// Measures below a folder.
+type Part = fn(&Path, &Path) -> Result<section::Section>;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -41,7 +45,14 @@ fn bench() -> Result<()> {
         return Err("this is a debug build; run `make bench-offline`".into());
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for part in [audit::run, gather::run] {
+    let parts: [(&str, Part); 3] = [
+        ("audit", audit::run),
+        ("gather", gather::run),
+        ("repository", repository::run),
+    ];
+    let only = std::env::var("KUBE_PLACEMENT_ONLY").ok();
+    let is_asked = |name: &str| only.as_deref().is_none_or(|only| only == name);
+    for (_, part) in parts.into_iter().filter(|(name, _)| is_asked(name)) {
         // What was made goes away with the folder.
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let section = part(root, folder.path())?;

@@ -15,6 +15,15 @@ pub(crate) struct Section {
 }
 
 impl Section {
+    /// One whose rows are of another kind.
+    pub(crate) fn titled(heading: &'static str, about: &str) -> Self {
+        Self {
+            heading,
+            text: format!("{heading}\n{about}\n\n"),
+            size: 0.0,
+        }
+    }
+
     pub(crate) fn new(heading: &'static str, about: &str, size: u64) -> Result<Self> {
         let mut text = format!("{heading}\n{about}\n\n");
         text.push_str(

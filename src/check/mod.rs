@@ -28,7 +28,7 @@ use jiff::Timestamp;
 
 use crate::analysis::gates::intention::{Intention, Target};
 use crate::analysis::gates::skew::Request;
-use crate::answer::check_report::{Check, Finding, Status};
+use crate::answer::check_report::{Check, Finding, Location, Status};
 use crate::answer::gate_skew::Severity;
 use crate::answer::nomination_explanation::Evidence;
 use crate::answer::parts::some;
@@ -72,6 +72,16 @@ pub(crate) const RULES: &[Rule] = &[
     workloads::RULE,
 ];
 
+/// Rules about a cluster as it is. Of configuration alone they say what they find; what they cannot find there is no gap of what
+/// was read (docs/decisions/0007-configuration-alone.md).
+const OF_CLUSTER: &[&str] = &[
+    "freshness",
+    "nominations",
+    "oldest-scheduler",
+    "version-skew",
+    "workloads",
+];
+
 /// What rules look at.
 pub(crate) struct Facts<'w> {
     pub(crate) world: &'w World,
@@ -89,14 +99,47 @@ impl Facts<'_> {
         self.targets.iter().filter(|target| target.is_meant)
     }
 
+    /// The file that sets a component up which a finding is about, where its line is not known.
+    fn file_of(&self, subject: &str) -> Option<Location> {
+        let is_named = |target: &&Target| {
+            let name = target.name.to_string();
+            subject.split(", ").any(|known| known == name)
+        };
+        let named = self.targets.iter().filter(is_named);
+        let mut places = named.flat_map(|target| &target.setting.places);
+        let file = places.find_map(|(_, places)| places.file.as_ref())?;
+        Some(Location {
+            path: file.to_string(),
+            line: None,
+            column: None,
+        })
+    }
+
+    /// Whether files tell what components are started with, and nothing of any cluster.
+    pub(crate) fn is_configuration_alone(&self) -> bool {
+        let world = self.world;
+        let is_of_cluster = |kind: &str| matches!(kind, "live" | "bundle");
+        let told = world.statements().flat_map(|(_, told)| told);
+        let mut documents = told.map(|told| told.value.0);
+        !world.sources().any(|source| is_of_cluster(&source.kind))
+            && world.nodes().next().is_none()
+            && world.pods().all(|pod| pod.value.node.is_none())
+            && documents.all(|document| !document.is_running())
+    }
+
     /// Files, or parts of them, that nobody could read: whatever they say, it may be what a rule looks for.
     fn unread(&self) -> Option<String> {
-        let live = |line: &&Coverage| {
+        let is_of = |line: &Coverage, kinds: &[&str]| {
             let mut sources = self.world.sources();
-            sources.any(|source| source.kind == "live" && source.name == line.source)
+            sources.any(|it| it.name == line.source && kinds.contains(&it.kind.as_str()))
         };
-        let lines = self.world.coverage();
-        let lines = lines.filter(|line| line.state == State::Unreadable && !live(line));
+        // What was read in part may lack what follows its fault. Which namespaces there are is no part of any text.
+        let is_unread = |line: &Coverage| match line.state {
+            State::Unreadable => !is_of(line, &["live"]),
+            State::Partial => !is_of(line, &["live", "bundle"]) && line.subject != "namespaces",
+            _ => false,
+        };
+        let lines = self.world.coverage().filter(|line| is_unread(line));
         let lines = lines.map(|line| match &line.detail {
             Some(detail) if detail.contains(&line.subject) => detail.clone(),
             Some(detail) => format!("{}: {detail}", line.subject),
@@ -121,11 +164,28 @@ impl Rule {
     /// The check of these facts. What was found counts before what is not known.
     pub(crate) fn check(&self, facts: &Facts<'_>) -> Check {
         let Ruling {
-            findings,
+            mut findings,
             unknown,
             skipped,
         } = (self.judge)(facts);
-        let unknown = unknown.or_else(|| facts.unread().filter(|_| skipped.is_none()));
+        for finding in &mut findings {
+            let known = finding.location.take();
+            finding.location = known.or_else(|| facts.file_of(&finding.subject));
+        }
+        let unread = facts.unread();
+        let is_alone = || OF_CLUSTER.contains(&self.id) && facts.is_configuration_alone();
+        let (unknown, skipped) = match unknown {
+            // What was not read may be what is lacking.
+            Some(why) if is_alone() => match unread.clone() {
+                Some(unread) => (Some(unread), None),
+                None => (
+                    None,
+                    Some(format!("configuration alone does not tell: {why}")),
+                ),
+            },
+            unknown => (unknown, skipped),
+        };
+        let unknown = unknown.or_else(|| unread.filter(|_| skipped.is_none()));
         let status = match (findings.is_empty(), &unknown, &skipped) {
             (false, ..) => Status::Fail,
             (true, Some(_), _) => Status::Unknown,
@@ -185,5 +245,7 @@ mod tests {
         let ids: Vec<String> = RULES.iter().map(|rule| rule.id.replace('-', "_")).collect();
         assert_eq!(files, registry::names(ids.iter().map(String::as_str)));
         assert!(RULES.is_sorted_by_key(|rule| rule.id));
+        let is_rule = |id: &&str| RULES.iter().any(|rule| rule.id == *id);
+        assert!(OF_CLUSTER.iter().all(is_rule));
     }
 }

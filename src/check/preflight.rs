@@ -28,8 +28,16 @@ pub(crate) fn wants(world: &World, request: &Request, now: Timestamp) -> BTreeSe
     wants
 }
 
-/// The intention in a sentence.
-pub(crate) fn sentence(intention: &Intention) -> String {
+/// The intention in a sentence, with how far it could be judged at all.
+pub(crate) fn sentence(facts: &Facts<'_>) -> String {
+    let intention = intention(facts.intention);
+    if facts.is_configuration_alone() {
+        return format!("{intention}, in configuration alone");
+    }
+    intention
+}
+
+fn intention(intention: &Intention) -> String {
     match intention {
         Intention::ToVersion(minor) => format!("move to {minor}"),
         Intention::ToEmulatedVersion(minor) => format!("emulate {minor}"),

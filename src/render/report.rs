@@ -118,10 +118,14 @@ impl Report {
         Ok(report)
     }
 
-    /// The first file that was judged: the place of a finding of which no line is known. Null where a cluster was.
+    /// The first file that was judged: the place of a finding of which none is known. Of a folder the first that a finding names.
+    /// Null where a cluster was.
     pub(super) fn file(&self) -> Option<&str> {
         let file = self.sources.iter().find(|source| source.kind == "file");
+        let findings = self.checks.iter().flat_map(|check| &check.findings);
+        let mut named = findings.filter_map(|finding| finding.location.as_ref());
         file.map(|source| source.name.as_str())
+            .or_else(|| named.next().map(|location| location.path.as_str()))
     }
 
     /// The verdict and its counts, in a line.

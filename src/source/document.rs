@@ -26,7 +26,7 @@ pub(crate) struct Reading {
     pub(crate) goes_on: bool,
     /// Faults, each a clear sentence.
     pub(crate) faults: Vec<String>,
-    /// Whether one of them is that it is no text, no YAML or no JSON: what it holds is not known.
+    /// Whether one of them leaves open what it holds: it is no text, no YAML, no JSON, or not the object that it says it is.
     pub(crate) is_broken: bool,
     /// The objects of `contents`, reduced to what a bundle may hold; null where they are not asked for.
     pub(crate) kept: Option<Vec<serde_json::Value>>,
@@ -83,16 +83,18 @@ impl Reading {
                 }
                 self.contents.push(content);
             }
-            Err(error) => self
-                .faults
-                .push(format!("a {kind} cannot be read: {error}")),
+            Err(error) => {
+                self.is_broken = true;
+                self.faults
+                    .push(format!("a {kind} cannot be read: {error}"));
+            }
         }
     }
 }
 
 /// What stands for the kind of configuration that has none, by its keys; empty for all else.
 fn kindless(json: &str) -> &'static str {
-    let keys: BTreeMap<Cow<'_, str>, IgnoredAny> = serde_json::from_str(json).unwrap_or_default();
+    let keys: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(json).unwrap_or_default();
     let has = |key: &str| keys.contains_key(key);
     if decode::k3s::KEYS
         .iter()

@@ -359,8 +359,13 @@ fn a_finding_in_a_file_names_it() {
     for result in results {
         let place = &result["locations"][0]["physicalLocation"];
         assert_eq!(place["artifactLocation"]["uri"], "kubelet.yaml");
-        assert!(place["region"].is_null(), "no line is known: {result:#}");
     }
+    let locked = results.iter().find(|it| it["ruleId"] == "locked-gate");
+    let place = &locked.expect("it is locked")["locations"][0]["physicalLocation"];
+    assert_eq!(
+        place["region"],
+        serde_json::json!({"startLine": 4, "startColumn": 3})
+    );
 }
 
 /// Valid by the schemas of tests/schema.

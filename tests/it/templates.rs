@@ -118,10 +118,7 @@ fn the_action_annotates_and_reads_suppressions_from_the_base() {
             "ACTION" => root().join("ci").display().to_string(),
             "EVENT" => event.to_owned(),
             "BASE" => base.to_owned(),
-            "INTENTION" => {
-                "--to-version 1.37 --allow-unknown freshness,oldest-scheduler,version-skew"
-                    .to_owned()
-            }
+            "INTENTION" => "--to-version 1.37".to_owned(),
             "FILES" => "kubelet.yaml\n".to_owned(),
             "SUPPRESSIONS" => "accepted.yaml".to_owned(),
             _ => {
@@ -151,7 +148,7 @@ fn the_action_annotates_and_reads_suppressions_from_the_base() {
     let said_of_change = said(&of_change);
     assert_eq!(of_change.status.code(), Some(3), "{said_of_change}");
     assert!(
-        said_of_change.contains("::error title=locked-gate"),
+        said_of_change.contains("::error file=kubelet.yaml,line=4,col=3,title=locked-gate"),
         "{said_of_change}"
     );
     assert_eq!(reports(folder.path()), REPORTS);
@@ -184,11 +181,8 @@ fn the_gitlab_job_reads_suppressions_from_the_target() {
     };
     let folder = checkout();
     let given = [
-        (
-            "INTENTION",
-            "--to-version 1.37 --allow-unknown freshness,oldest-scheduler,version-skew",
-        ),
-        ("FILES", "kubelet.yaml"),
+        ("INTENTION", "--to-version 1.37"),
+        ("FILES", "."),
         ("SUPPRESSIONS", "accepted.yaml"),
     ];
     let of_branch = run(&given, folder.path());
@@ -218,9 +212,7 @@ fn the_tekton_task_hands_its_parameters_on() {
         let declared = params.iter().find(|it| it["name"] == name);
         let declared = declared.unwrap_or_else(|| panic!("{name} is not declared"));
         match name {
-            "intention" => {
-                "--to-version 1.37 --allow-unknown freshness,oldest-scheduler,version-skew"
-            }
+            "intention" => "--to-version 1.37",
             "files" => "kubelet.yaml",
             "suppressions" => "accepted.yaml",
             "suppressions-ref" => "origin/main",
@@ -269,13 +261,7 @@ fn without_files_nothing_is_asked() {
     let run = sh(
         "preflight.sh",
         folder.path(),
-        &[
-            (
-                "INTENTION",
-                "--to-version 1.37 --allow-unknown freshness,oldest-scheduler,version-skew",
-            ),
-            ("FILES", "\n"),
-        ],
+        &[("INTENTION", "--to-version 1.37"), ("FILES", "\n")],
     );
     assert_eq!(run.status.code(), Some(2), "{}", said(&run));
     assert!(said(&run).contains("name configuration files in FILES"));

@@ -203,7 +203,7 @@ fn groups<'w>(templates: &[(ComponentKind, Document, &'w Told)]) -> Groups<'w> {
 /// A part of a configuration that stands beside it (`kubelet.conf.d/`, `config.yaml.d/`).
 pub(super) fn is_drop_in(file: &str) -> bool {
     let folder = file.rsplit_once('/').map(|(folder, _)| folder);
-    folder.is_some_and(|folder| folder.ends_with(".d"))
+    folder.is_some_and(|folder| folder.strip_suffix(".d").is_some())
 }
 
 /// The group that a file belongs to: its own, and of a drop-in that of the file which is nearest.

@@ -252,7 +252,7 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
     }
     preflight::allow(&mut checks, &args.allow_unknown);
     let header = Header::of("CheckReport", world, observed.now, (env.now)());
-    let mut answer = CheckReport::new(header, preflight::sentence(&intention), checks);
+    let mut answer = CheckReport::new(header, preflight::sentence(&facts), checks);
     answer.smallest_change = preflight::smallest_change(&facts);
     if matches!(answer.result, Outcome::Pass | Outcome::Warn) {
         answer.plan = if answer.checks.len() == RULES.len() {

@@ -36,6 +36,7 @@ pub(super) fn kubeadm_config_template(object: &Node) -> Result<Vec<Statement>, S
 }
 
 /// The version of the nodes that a template of kubelets is for.
+#[expect(clippy::unnecessary_wraps, reason = "decoders are alike")]
 pub(super) fn machine_deployment(object: &Node) -> Result<Vec<Statement>, String> {
     let spec = object.find(&["spec", "template", "spec"]);
     let text = |keys: &[&str]| spec.and_then(|spec| spec.find(keys)?.text());

@@ -20,6 +20,7 @@ pub(in crate::source) const KEYS: [(ComponentKind, &str); 5] = [
     (ComponentKind::Kubelet, "kubelet-arg"),
 ];
 
+#[expect(clippy::unnecessary_wraps, reason = "decoders are alike")]
 pub(super) fn config(config: &Node) -> Result<Vec<Statement>, String> {
     let mut told = Vec::new();
     for (kind, key) in KEYS {
@@ -33,6 +34,7 @@ pub(super) fn config(config: &Node) -> Result<Vec<Statement>, String> {
     Ok(told)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "decoders are alike")]
 pub(super) fn k3d(simple: &Node) -> Result<Vec<Statement>, String> {
     let image = simple.get("image").and_then(Node::text);
     // `rancher/k3s:v1.37.2-k3s1`

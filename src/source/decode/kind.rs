@@ -11,8 +11,8 @@ use crate::source::located::Node;
 pub(super) fn cluster(cluster: &Node) -> Result<Vec<Statement>, String> {
     let set = gates(cluster, "Cluster")?;
     let nodes = cluster.get("nodes").map(Node::items).unwrap_or_default();
-    let images = nodes.iter().filter_map(|node| node.get("image")?.text());
-    let git = images.filter_map(version_of_image).next();
+    let mut images = nodes.iter().filter_map(|node| node.get("image")?.text());
+    let git = images.find_map(version_of_image);
     let statements = ComponentKind::ALL.into_iter().flat_map(|kind| {
         let told = [set.clone()].into_iter().chain(version(git));
         of(&ComponentName::new(kind, ""), Document::Configuration, told).collect::<Vec<_>>()

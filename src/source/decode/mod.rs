@@ -70,6 +70,9 @@ impl Decoder {
             How::Json(decode) => decode(json),
             How::Tree(read) => {
                 let value: Value = serde_json::from_str(json)?;
+                if !value.is_object() {
+                    return Err(serde_json::Error::custom("it is no object"));
+                }
                 let told = read(&Node::from(value)).map_err(serde_json::Error::custom)?;
                 Ok(Content::Statements(told))
             }

@@ -129,7 +129,8 @@ pub(super) fn take(
     }
     if path.is_file() {
         // An entry of an archive is no file that somebody could open.
-        let name: Arc<str> = path.display().to_string().into();
+        let name = path.strip_prefix(".").unwrap_or(path);
+        let name: Arc<str> = name.display().to_string().into();
         for settings in places::settings(&mut reading.contents) {
             settings.places.file = Some(Arc::clone(&name));
         }

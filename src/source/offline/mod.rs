@@ -509,6 +509,7 @@ mod tests {
         "layout",
         "mod",
         "place",
+        "others",
         "printed_dump",
         "redaction",
         "tree",

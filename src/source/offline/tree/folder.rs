@@ -39,6 +39,12 @@ impl Tree for Folder {
 }
 
 impl Folder {
+    /// Whether a link leads to what is read under its own name.
+    fn leads_inside(&self, link: &Path) -> bool {
+        let whole = [self.0.as_path(), link].map(fs::canonicalize);
+        matches!(whole, [Ok(folder), Ok(target)] if target.starts_with(&folder))
+    }
+
     /// Returns false where there are too many entries.
     fn list_below(&self, folder: &Path, depth: usize, listing: &mut Listing) -> bool {
         let name = |path: &Path| {
@@ -66,6 +72,7 @@ impl Folder {
         paths.sort();
         paths.iter().all(|path| match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_dir() => self.list_below(path, depth + 1, listing),
+            Ok(metadata) if metadata.is_symlink() && self.leads_inside(path) => true,
             Ok(metadata) => listing.add(&name(path), metadata.is_file()),
             // It vanished since the folder was listed.
             Err(error) => {
@@ -85,10 +92,20 @@ mod tests {
     fn a_link_is_named_and_a_file_that_vanished_is_handed_out_as_such() {
         let place = tempfile::tempdir().expect("a folder");
         fs::write(place.path().join("a"), "1").expect("a file");
-        std::os::unix::fs::symlink("a", place.path().join("b")).expect("a link");
+        let link = |to: &str, name: &str| {
+            std::os::unix::fs::symlink(to, place.path().join(name)).expect("a link");
+        };
+        link("/", "b");
+        link("a", "inside");
+        link(".", "loop");
+        for passed_over in [".git", "node_modules"] {
+            fs::create_dir(place.path().join(passed_over)).expect("a folder");
+            fs::write(place.path().join(passed_over).join("x"), "1").expect("a file");
+        }
         let folder = Folder(place.path().to_owned());
         let listing = folder.list().expect("it can be listed");
-        assert!(listing.names.contains("a") && listing.refused[NOT_PLAIN].contains("b"));
+        assert_eq!(listing.names, ["a".to_owned()].into());
+        assert_eq!(listing.refused[NOT_PLAIN], ["b".to_owned()].into());
         let mut seen = Vec::new();
         folder
             .visit(
