@@ -79,6 +79,9 @@ struct ClusterConfiguration {
     scheduler: ControlPlaneComponent,
     #[serde(default)]
     kubernetes_version: Option<String>,
+    /// kubeadm's own.
+    #[serde(default)]
+    feature_gates: Option<BTreeMap<String, bool>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -184,6 +187,9 @@ pub(super) fn cluster_configuration(json: &str) -> Result<Content, serde_json::E
         let told = flags::told(kind, &words).into_iter().chain(git);
         statements.extend(told.map(|told| of_all(kind, told)));
     }
+    let own = cluster.feature_gates.filter(|gates| !gates.is_empty());
+    let own = own.map(|gates| of_all(ComponentKind::KubeApiserver, Told::OfKubeadm(gates)));
+    statements.extend(own);
     Ok(Content::Statements(statements))
 }
 
