@@ -1,4 +1,7 @@
 //! Rule: kubeadm's `featureGates` hold kubeadm's own gates, and its next version knows them.
+//!
+//! `kubeadm config validate` of 1.37.2 said so of PublicKeysECDSA and of a component's gate, and took RootlessControlPlane; `kubeadm
+//! upgrade` only prints (`cmd/kubeadm/app/cmd/phases/upgrade/apply/preflight.go`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +47,10 @@ fn judge(facts: &Facts<'_>) -> Ruling {
         Some(finding(
             *gate,
             message,
-            ["set in featureGates of kubeadm's ClusterConfiguration".to_owned()],
+            [
+                "set in featureGates of kubeadm's ClusterConfiguration".to_owned(),
+                format!("kubeadm init refuses it: {gate} is not a valid feature name."),
+            ],
             [advice],
         ))
     });
