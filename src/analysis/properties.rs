@@ -353,6 +353,7 @@ fn deployment() -> Workload {
         uid: Uid("u-deployment".to_owned()),
         selector: "app=web".parse().ok(),
         controller: None,
+        template: None,
     }
 }
 

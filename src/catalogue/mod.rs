@@ -6,6 +6,7 @@
 mod data;
 pub(crate) mod dependencies;
 mod history;
+pub(crate) mod kubeadm;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

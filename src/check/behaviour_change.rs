@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use super::{Docs, Facts, Rule, Ruling, finding, start};
 use crate::analysis::gates::intention::{Intention, Target};
 use crate::analysis::gates::start::Start;
+use crate::answer::check_report::Finding;
 use crate::answer::gate_skew::Severity;
 use crate::answer::parts::some;
 use crate::catalogue::{Catalogue, META_GATES};
+use crate::model::pod::Pod;
 
 pub(super) const RULE: Rule = Rule {
     id: "behaviour-change",
@@ -15,11 +17,12 @@ pub(super) const RULE: Rule = Rule {
     severity: Severity::Warning,
     docs: Docs {
         what: "Compares what each component does before and after, gate by gate, as far as it uses the gate: a default that \
-               differs between versions, AllAlpha and AllBeta, a gate that went away. What is meant to be set is left out.",
+               differs between versions, AllAlpha and AllBeta, a gate that went away. What is meant to be set is left out. Gates that matter \
+               to Pods that were seen, by the Pods' own fields, are told one by one, the others together.",
         why: "A move to another version changes what components do without anybody having set it, and not in all of them at \
               the same moment.",
-        cannot_see: "Gates of which nobody knows which component uses them, changes without a gate, and whether objects of this \
-                     cluster use what changes; for Pods see the check workloads.",
+        cannot_see: "Gates of which nobody knows which component uses them, changes without a gate, and whether \
+                     anything but the fields of a Pod makes use of what changes.",
         example: "HPAScaleToZero would turn on: it is the default of 1.37",
     },
     judge,
@@ -33,33 +36,132 @@ fn judge(facts: &Facts<'_>) -> Ruling {
             names.push(target.name.to_string());
         }
     }
-    let findings = changes.into_iter().map(|((gate, on, why), names)| {
-        let word = if on { "on" } else { "off" };
-        let is_locked = facts.meant().any(|target| {
-            let after = target.after.as_ref();
-            let spec = after.and_then(|it| Catalogue::known().at(gate, it.behaviour));
-            spec.is_none_or(|spec| spec.locked)
-        });
-        let advice = if is_locked {
-            format!(
-                "it cannot be kept as it is: see what it does with kubectl features lookup {gate}"
-            )
+    let mut findings = Vec::new();
+    let mut others: BTreeMap<(bool, String), Vec<&str>> = BTreeMap::new();
+    for ((gate, on, why), names) in changes {
+        let users = users(facts, gate);
+        if users.is_empty() {
+            others.entry((on, why)).or_default().push(gate);
         } else {
-            format!("set {gate}={} to keep it as it is, until it was tried", !on)
+            findings.push(told(facts, gate, on, &why, &names, &users));
+        }
+    }
+    findings.extend(others.into_iter().map(|((on, why), gates)| {
+        let word = if on { "on" } else { "off" };
+        let (many, them) = if gates.len() == 1 {
+            ("1 gate".to_owned(), "it")
+        } else {
+            (format!("{} gates", gates.len()), "them")
         };
-        let evidence = [some(&names)];
+        let message = format!(
+            "{many} would turn {word}: {why}; no field of a Pod that was seen is known to make use of {them}"
+        );
         finding(
-            gate,
-            format!("{gate} would turn {word}: {why}"),
-            evidence,
-            [advice],
+            many,
+            message,
+            [gates.join(", ")],
+            ["see what each does with kubectl features lookup GATE".to_owned()],
         )
-    });
+    }));
     Ruling {
-        findings: findings.collect(),
+        findings,
         unknown: start::unknown(facts),
         skipped: None,
     }
+}
+
+fn told(
+    facts: &Facts<'_>,
+    gate: &str,
+    on: bool,
+    why: &str,
+    names: &[String],
+    users: &[String],
+) -> Finding {
+    let word = if on { "on" } else { "off" };
+    let is_locked = facts.meant().any(|target| {
+        let after = target.after.as_ref();
+        let spec = after.and_then(|it| Catalogue::known().at(gate, it.behaviour));
+        spec.is_none_or(|spec| spec.locked)
+    });
+    let advice = if is_locked {
+        format!("it cannot be kept as it is: see what it does with kubectl features lookup {gate}")
+    } else {
+        format!("set {gate}={} to keep it as it is, until it was tried", !on)
+    };
+    let evidence = [
+        format!("in {}", some(names)),
+        format!("it matters to {}", some(users)),
+    ];
+    finding(
+        gate,
+        format!("{gate} would turn {word}: {why}"),
+        evidence,
+        [advice],
+    )
+}
+
+/// Whether a gate matters to a Pod.
+type Matters = fn(&Pod) -> bool;
+
+/// Gates of which a Pod's own fields tell whether they matter to it, by the beginning of their names (fields: the gates' KEPs, and
+/// kubernetes 1.37 `pkg/features/kube_features.go`). Sorted.
+const MATTERS: &[(&str, Matters)] = &[
+    ("ContainerRestartRules", restarts),
+    ("DRA", claims_devices),
+    ("GangScheduling", |pod| pod.group.is_some()),
+    ("GenericWorkload", |pod| pod.group.is_some()),
+    ("InPlacePodLevelResources", has_resources),
+    ("MaxUnavailableStatefulSet", |pod| {
+        let owner = pod.controller.as_deref();
+        owner.is_some_and(|owner| owner.starts_with("StatefulSet/"))
+    }),
+    ("MemoryQoS", |pod| pod.requests.contains_key("memory")),
+    ("PodLevelResources", has_resources),
+    ("RestartAllContainersOnContainerExits", restarts),
+    ("SELinuxMount", |pod| !pod.claims.is_empty()),
+    ("StorageCapacityScoring", |pod| !pod.claims.is_empty()),
+    ("UserNamespaces", |pod| {
+        let needs = pod.needs.as_ref();
+        needs.is_some_and(|needs| needs.host_users == Some(false))
+    }),
+    ("VolumeLimitScaling", |pod| !pod.claims.is_empty()),
+];
+
+fn restarts(pod: &Pod) -> bool {
+    let needs = pod.needs.as_ref();
+    needs.is_some_and(|needs| {
+        let containers = needs.containers.iter().chain(&needs.init_containers);
+        containers.clone().any(|it| !it.exit_actions.is_empty())
+    })
+}
+
+fn claims_devices(pod: &Pod) -> bool {
+    let needs = pod.needs.as_ref();
+    needs.is_some_and(|needs| {
+        let containers = needs.containers.iter().chain(&needs.init_containers);
+        containers.clone().any(|it| it.resources.claims.is_some())
+    })
+}
+
+fn has_resources(pod: &Pod) -> bool {
+    let needs = pod.needs.as_ref();
+    needs.is_some_and(|needs| needs.resources.is_some())
+}
+
+/// Pods that a gate matters to, as far as their fields tell.
+fn users(facts: &Facts<'_>, gate: &str) -> Vec<String> {
+    let known = MATTERS.iter().find(|(name, _)| gate.starts_with(name));
+    let Some((_, matters)) = known else {
+        return Vec::new();
+    };
+    let pods = facts.world.pods().map(|pod| &pod.value);
+    let pods = pods.filter(|pod| !pod.finished() && matters(pod));
+    let mut names: Vec<String> = pods
+        .map(|pod| format!("{}/{}", pod.name.namespace, pod.name.name))
+        .collect();
+    names.sort();
+    names
 }
 
 /// Gates that change in a component that uses them, and why.

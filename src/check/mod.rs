@@ -7,9 +7,11 @@ mod behaviour_change;
 mod broken_dependency;
 mod compatibility_version;
 mod consistency;
+mod deprecated_setting;
 pub(crate) mod describe;
 mod freshness;
 mod hazards;
+mod kubeadm_gates;
 mod locked_gate;
 mod nominations;
 mod oldest_scheduler;
@@ -59,8 +61,10 @@ pub(crate) const RULES: &[Rule] = &[
     broken_dependency::RULE,
     compatibility_version::RULE,
     consistency::RULE,
+    deprecated_setting::RULE,
     freshness::RULE,
     hazards::RULE,
+    kubeadm_gates::RULE,
     locked_gate::RULE,
     nominations::RULE,
     oldest_scheduler::RULE,

@@ -56,7 +56,10 @@ fn judge(facts: &Facts<'_>) -> Ruling {
         }
         let after = Values::of(&users_seen, gate, |it| it.after.as_ref()?.does(gate));
         let before = Values::of(&users_seen, gate, |it| it.before.as_ref()?.does(gate));
-        unknown.extend(after.open.iter().map(|name| format!("{gate} in {name}")));
+        if after.may_be_wrong() {
+            let open = after.open.values().flatten();
+            unknown.extend(open.map(|name| format!("{gate} in {name}")));
+        }
         let Some((on, off)) = after.wrong() else {
             continue;
         };
@@ -89,7 +92,7 @@ fn judge(facts: &Facts<'_>) -> Ruling {
 struct Values {
     on: BTreeMap<usize, Vec<String>>,
     off: BTreeMap<usize, Vec<String>>,
-    open: Vec<String>,
+    open: BTreeMap<usize, Vec<String>>,
 }
 
 impl Values {
@@ -102,10 +105,23 @@ impl Values {
             match value(target).filter(|_| is_known) {
                 Some(true) => values.on.entry(place).or_default().push(name),
                 Some(false) => values.off.entry(place).or_default().push(name),
-                None => values.open.push(name),
+                None => values.open.entry(place).or_default().push(name),
             }
         }
         values
+    }
+
+    /// Whether it could be that what is not known is on, and an earlier one off, or the other way round.
+    fn may_be_wrong(&self) -> bool {
+        let latest = |of: &BTreeMap<usize, Vec<String>>| of.keys().next_back().copied();
+        let earliest = |of: &BTreeMap<usize, Vec<String>>| of.keys().next().copied();
+        let (latest_open, earliest_open) = (latest(&self.open), earliest(&self.open));
+        let earliest_off = earliest(&self.off).into_iter().chain(earliest_open).min();
+        let latest_on = latest(&self.on).max(latest_open);
+        let is_after = |late: Option<usize>, early: Option<usize>| {
+            late.zip(early).is_some_and(|(late, early)| late > early)
+        };
+        is_after(latest_open, earliest_off) || is_after(latest_on, earliest_open)
     }
 
     /// Who has it on and is later than who has it off, and the latter.

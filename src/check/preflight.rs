@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::{Facts, version_skew};
-use crate::analysis::gates::intention::Intention;
+use crate::analysis::fulfilment::leaving;
+use crate::analysis::gates::intention::{self, Intention};
 use crate::analysis::gates::skew::Request;
 use crate::analysis::gates::start::{Fault, Source, VersionFlag};
 use crate::analysis::gates::{mending, wants};
@@ -14,18 +15,44 @@ use crate::answer::check_report::{Check, Status};
 use crate::answer::parts::some;
 use crate::catalogue::{Behaviour, Catalogue, META_GATES};
 use crate::model::want::Want;
+use crate::model::workload::WorkloadKind;
 use crate::model::world::World;
 
-/// What the rules want to be read, all together.
-pub(crate) fn wants(world: &World, request: &Request, now: Timestamp) -> BTreeSet<Want> {
-    let of_lists = declared::Request {
+/// What the rules want to be read, all together. What makes Pods is read where a feature goes.
+pub(crate) fn wants(
+    world: &World,
+    intention: &Intention,
+    request: &Request,
+    now: Timestamp,
+) -> BTreeSet<Want> {
+    let mut wants = wants::wants(world, request);
+    wants.extend(declared::wants::wants(world, &of_lists(request), now));
+    wants.insert(Want::every_pod());
+    let targets = intention::targets(world, intention, request);
+    if leaving::all(world, &targets)
+        .iter()
+        .any(|it| !it.losing.is_empty())
+    {
+        wants.extend(WorkloadKind::OUTERMOST.map(Want::Workloads));
+    }
+    wants
+}
+
+/// All reads that may come to be needed.
+pub(crate) fn possible(request: &Request) -> Vec<Want> {
+    let workloads = WorkloadKind::OUTERMOST.map(Want::Workloads);
+    let mut wants = declared::wants::possible(&of_lists(request));
+    wants.extend(wants::possible(request));
+    wants.push(Want::every_pod());
+    wants.extend(workloads);
+    wants
+}
+
+fn of_lists(request: &Request) -> declared::Request {
+    declared::Request {
         observation: request.clone(),
         ..declared::Request::default()
-    };
-    let mut wants = wants::wants(world, request);
-    wants.extend(declared::wants::wants(world, &of_lists, now));
-    wants.insert(Want::every_pod());
-    wants
+    }
 }
 
 /// The intention in a sentence, with how far it could be judged at all.

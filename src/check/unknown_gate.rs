@@ -4,6 +4,7 @@ use super::start::{self, Broken, Words};
 use super::{Docs, Facts, Rule, Ruling};
 use crate::analysis::gates::start::{Fault, Unknown};
 use crate::answer::gate_skew::Severity;
+use crate::catalogue::kubeadm;
 
 pub(super) const RULE: Rule = Rule {
     id: "unknown-gate",
@@ -51,6 +52,12 @@ fn words(broken: &Broken<'_>) -> Option<Words> {
             format!("{gate} is a gate of other components"),
             vec![format!("take {gate} out of this component")],
         ),
+        Unknown::Never(_) if kubeadm::last_with(gate).is_some() => (
+            format!("{gate} is a gate of kubeadm itself"),
+            vec![format!(
+                "set {gate} in featureGates of kubeadm's ClusterConfiguration, not in a component's flags"
+            )],
+        ),
         Unknown::Never(Some(nearest)) => (
             format!("no Kubernetes that is known has {gate}"),
             vec![format!("did you mean {nearest}?")],
@@ -58,7 +65,7 @@ fn words(broken: &Broken<'_>) -> Option<Words> {
         Unknown::Never(None) => (
             format!("no Kubernetes that is known has {gate}"),
             vec![format!(
-                "take {gate} out, unless a vendor's binary knows it; kubeadm's own gates belong into its ClusterConfiguration"
+                "take {gate} out, unless a vendor's binary knows it"
             )],
         ),
     };

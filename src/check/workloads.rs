@@ -8,7 +8,9 @@ use crate::answer::check_report::Finding;
 use crate::answer::gate_skew::Severity;
 use crate::answer::parts::some;
 use crate::model::coverage::State;
+use crate::model::pod::PodName;
 use crate::model::want::Want;
+use crate::model::workload::{Workload, WorkloadKind};
 
 pub(super) const RULE: Rule = Rule {
     id: "workloads",
@@ -17,11 +19,12 @@ pub(super) const RULE: Rule = Rule {
     docs: Docs {
         what: "Works out what each kubelet would declare after the move, and looks for Pods that require what it would not: those \
                that it would refuse when it starts again, those that it would run without, and those that wait for a node while \
-               none is left that declares it. Counts the nodes that would keep each feature.",
+               none is left that declares it; of workloads, also those without a Pod, it reads the templates. Counts the nodes that would keep each feature.",
         why: "A kubelet looks at its Pods anew whenever it starts. One that requires a feature which is not declared any more \
               is refused with PodFeatureUnsupported: its containers are ended, and nothing retries it; its replacement stays Pending where no other node \
               declares the feature.",
-        cannot_see: "Templates of workloads that have no Pod now, room on the nodes that keep a feature, and features that depend \
+        cannot_see: "Templates of kinds that others define, what is in a status or waits for a finalizer that nobody handles once a gate is \
+                     off, room on the nodes that keep a feature, and features that depend \
                      on what a container runtime supports.",
         example: "2 Pods would be refused with PodFeatureUnsupported, and end, when their kubelets start again",
     },
@@ -46,6 +49,18 @@ fn judge(facts: &Facts<'_>) -> Ruling {
         Some(_) => unknown.push("not all Pods could be listed".to_owned()),
         None if is_any || !is_going => {}
         None => unknown.push("features go, and no Pod was seen".to_owned()),
+    }
+    let lists = WorkloadKind::OUTERMOST.map(Want::Workloads);
+    let missing = lists.iter().filter(|want| {
+        let state = facts.world.state_of(want);
+        state.is_some_and(|state| state != State::Complete)
+    });
+    let missing: Vec<String> = missing.map(Want::subject).collect();
+    if is_going && !missing.is_empty() {
+        unknown.push(format!(
+            "not all templates could be listed: {}",
+            some(&missing)
+        ));
     }
     for leaving in leaving.iter().filter(|it| !it.open.is_empty()) {
         unknown.push(format!(
@@ -107,7 +122,41 @@ fn of_feature(leaving: &Leaving<'_>) -> Vec<Finding> {
         );
         findings.push(told(leaving, &leaving.pending, message, &[]));
     }
+    if !leaving.templates.is_empty() && leaving.keeping.is_empty() && !leaving.losing.is_empty() {
+        findings.push(of_templates(leaving));
+    }
     findings
+}
+
+/// What has no Pod now makes the next one for a node that is none any more.
+fn of_templates(leaving: &Leaving<'_>) -> Finding {
+    let name = |workload: &Workload| {
+        let PodName { namespace, name } = &workload.name;
+        format!("{} {namespace}/{name}", workload.kind.word())
+    };
+    let mut names: Vec<String> = leaving.templates.iter().map(|(it, _)| name(it)).collect();
+    names.sort();
+    let mut evidence: Vec<String> = leaving
+        .templates
+        .iter()
+        .map(|(workload, because)| format!("template of {}: {because}", name(workload)))
+        .collect();
+    evidence.sort();
+    let verb = if names.len() == 1 {
+        "requires it: its"
+    } else {
+        "require it: their"
+    };
+    finding(
+        leaving.feature.name,
+        format!(
+            "no node would be left that declares {}, and the template of {} {verb} next Pods would stay Pending",
+            leaving.feature.name,
+            some(&names)
+        ),
+        evidence,
+        ["leave a pool as it is that declares it, or take what requires it out of these templates first".to_owned()],
+    )
 }
 
 fn count(pods: &[Affected<'_>]) -> String {

@@ -191,6 +191,8 @@ pub(crate) enum Told {
     Started(Timestamp),
     /// The group of nodes that it is one of.
     Pool(String),
+    /// Gates of kubeadm itself, of the cluster that it set up: told beside the API server, which it does not concern.
+    OfKubeadm(BTreeMap<String, bool>),
     /// A kubelet's `cpuManagerPolicy`, as it runs: in 1.35 what it declares depends on it.
     CpuManagerPolicy(String),
     /// What it counted since it started.

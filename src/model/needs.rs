@@ -24,6 +24,29 @@ pub(crate) struct PodNeeds {
     pub(crate) qos: Option<String>,
 }
 
+impl PodNeeds {
+    /// Nothing in it is what a Pod needs a declared feature for when it is placed: requests and limits alone are not.
+    pub(crate) fn is_plain(&self) -> bool {
+        let lists = [
+            &self.containers,
+            &self.init_containers,
+            &self.ephemeral_containers,
+        ];
+        let mut containers = lists.into_iter().flatten();
+        containers.all(ContainerNeeds::is_plain)
+            && !(self.host_network && self.host_users == Some(false))
+            && self.resources.as_ref().is_none_or(|it| it.claims.is_none())
+    }
+}
+
+impl ContainerNeeds {
+    fn is_plain(&self) -> bool {
+        self.exit_actions.is_empty()
+            && self.optioned_mounts.is_empty()
+            && self.resources.claims.is_none()
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ContainerNeeds {
     /// The action of each of its `restartPolicyRules`.

@@ -36,6 +36,8 @@ pub(crate) struct StatementRecord {
     /// What it would refuse to start with.
     pub(crate) refused: Vec<String>,
     pub(crate) cpu_manager_policy: Option<String>,
+    /// Gates of kubeadm itself.
+    pub(crate) kubeadm_gates: Option<BTreeMap<String, bool>>,
     pub(crate) version: Option<String>,
     pub(crate) emulation_version: Option<String>,
     pub(crate) min_compatibility_version: Option<String>,
@@ -99,6 +101,7 @@ impl StatementRecord {
             }
             Told::Started(at) => self.started_at = Some(*at),
             Told::CpuManagerPolicy(policy) => self.cpu_manager_policy = Some(policy.clone()),
+            Told::OfKubeadm(gates) => self.kubeadm_gates = Some(gates.clone()),
             // Of one moment, and no setting.
             Told::Pool(_) | Told::Counts(_) => {}
         }
@@ -121,6 +124,7 @@ impl StatementRecord {
             self.runs.map(Told::Runs),
             set.map(Told::Set),
             self.cpu_manager_policy.map(Told::CpuManagerPolicy),
+            self.kubeadm_gates.map(Told::OfKubeadm),
             (version != ComponentVersion::default()).then_some(Told::Version(version)),
             self.started_at.map(Told::Started),
         ]

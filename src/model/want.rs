@@ -27,6 +27,8 @@ pub(crate) enum Want {
     },
     /// What makes Pods.
     Workload(WorkloadKind, PodName),
+    /// All of a kind that make Pods.
+    Workloads(WorkloadKind),
     /// Events about one incarnation of a Pod.
     EventsAbout {
         namespace: Option<String>,
@@ -187,6 +189,7 @@ impl Want {
             Self::Pods { .. } => "Pods",
             Self::PodOfUid { .. } => "PodOfUid",
             Self::Workload(..) => "Workload",
+            Self::Workloads(_) => "Workloads",
             Self::EventsAbout { .. } => "EventsAbout",
             Self::EventsAboutPods { .. } => "EventsAboutPods",
             Self::Node(_) => "Node",
@@ -241,6 +244,7 @@ impl Want {
                 workload.name,
                 workload.namespace
             ),
+            Self::Workloads(kind) => format!("{}.{} -A", kind.resource(), kind.group()),
             Self::EventsAbout { namespace, uid } => {
                 format!("events about uid {}{}", uid.0, scope(namespace.as_ref()))
             }
@@ -297,6 +301,7 @@ impl Want {
                 Some(&workload.namespace),
                 &workload.name,
             )],
+            Self::Workloads(kind) => vec![Right::list(kind.group(), kind.resource(), None)],
             Self::EventsAbout { namespace, .. } | Self::EventsAboutPods { namespace } => {
                 events(namespace.as_deref())
             }
@@ -375,6 +380,7 @@ impl Want {
             | Self::PodOfUid { .. }
             | Self::ServerVersion
             | Self::Workload(..)
+            | Self::Workloads(_)
             | Self::Nodes
             | Self::NodeLeases
             | Self::ServerLeases
@@ -398,6 +404,7 @@ impl Want {
             Self::PodOfUid { .. } => "which Pod has the UID, where no event tells",
             Self::Workload(WorkloadKind::ReplicaSet, _) => "which Pods are its own",
             Self::Workload(..) => "which Pods it selects",
+            Self::Workloads(_) => "what Pods that are made later will need",
             Self::EventsAbout { .. } | Self::EventsAboutPods { .. } => {
                 "what schedulers and autoscalers said of the Pod"
             }

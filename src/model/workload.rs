@@ -1,10 +1,13 @@
 //! What makes Pods: the kinds that `TYPE/NAME` may name, and which Pods are theirs. Fields: apps/v1 and batch/v1 (1.37).
 
+use super::needs::PodNeeds;
 use super::pod::{PodName, Uid};
 use super::selector::LabelSelector;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum WorkloadKind {
+    /// It makes Jobs, and selects no Pods itself.
+    CronJob,
     DaemonSet,
     Deployment,
     Job,
@@ -14,6 +17,7 @@ pub(crate) enum WorkloadKind {
 
 /// Kind, its API group, plural, singular and short name (none where it is empty).
 const KINDS: &[(WorkloadKind, &str, &str, &str, &str)] = &[
+    (WorkloadKind::CronJob, "batch", "cronjobs", "cronjob", "cj"),
     (
         WorkloadKind::DaemonSet,
         "apps",
@@ -46,6 +50,27 @@ const KINDS: &[(WorkloadKind, &str, &str, &str, &str)] = &[
 ];
 
 impl WorkloadKind {
+    /// Those that nothing else of them makes, as long as nobody makes them himself.
+    pub(crate) const OUTERMOST: [Self; 5] = [
+        Self::CronJob,
+        Self::DaemonSet,
+        Self::Deployment,
+        Self::Job,
+        Self::StatefulSet,
+    ];
+
+    /// `kind` of its objects.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::CronJob => "CronJob",
+            Self::DaemonSet => "DaemonSet",
+            Self::Deployment => "Deployment",
+            Self::Job => "Job",
+            Self::ReplicaSet => "ReplicaSet",
+            Self::StatefulSet => "StatefulSet",
+        }
+    }
+
     fn row(self) -> (&'static str, &'static str) {
         let row = KINDS.iter().find(|row| row.0 == self);
         row.map_or(("", ""), |row| (row.1, row.2))
@@ -60,7 +85,7 @@ impl WorkloadKind {
         self.row().1
     }
 
-    /// The kind by kubectl's words for it: plural, singular or short, with the group or without.
+    /// The kind by kubectl's words for it, where it selects Pods: plural, singular or short, with the group or without.
     pub(crate) fn named(word: &str) -> Option<Self> {
         let word = word.to_ascii_lowercase();
         let (name, rest) = word.split_once('.').unwrap_or((&word, ""));
@@ -72,6 +97,7 @@ impl WorkloadKind {
                     && (group.is_empty() || group == *of)
             })
             .map(|row| row.0)
+            .filter(|kind| *kind != Self::CronJob)
     }
 }
 
@@ -84,6 +110,8 @@ pub(crate) struct Workload {
     pub(crate) selector: Option<LabelSelector>,
     /// Owner that controls it: the Deployment of a ReplicaSet.
     pub(crate) controller: Option<Uid>,
+    /// What its Pods will need of a node; null where that is nothing, or cannot be read.
+    pub(crate) template: Option<Box<PodNeeds>>,
 }
 
 #[cfg(test)]
@@ -104,7 +132,7 @@ mod tests {
         ] {
             assert_eq!(WorkloadKind::named(word), Some(kind), "{word}");
         }
-        for word in ["", "pod", "svc", "job.apps", ".batch"] {
+        for word in ["", "pod", "svc", "job.apps", ".batch", "cronjob"] {
             assert_eq!(WorkloadKind::named(word), None, "{word}");
         }
     }

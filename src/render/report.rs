@@ -39,7 +39,9 @@ pub(crate) struct Report {
     pub(super) result: String,
     pub(super) checks: Vec<Check>,
     pub(super) summary: Summary,
+    #[serde(default)]
     pub(super) smallest_change: Vec<String>,
+    #[serde(default)]
     pub(super) plan: Vec<String>,
     sources: Vec<Source>,
     /// Every check that may be made, made ones that nobody described included.

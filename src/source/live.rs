@@ -577,6 +577,7 @@ fn selectors(want: &Want, right: &Right) -> Vec<String> {
         Want::Pod(_)
         | Want::Victim(_)
         | Want::Workload(..)
+        | Want::Workloads(_)
         | Want::Node(_)
         | Want::Claim(_)
         | Want::PodOfUid { .. }

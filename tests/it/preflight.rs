@@ -90,7 +90,10 @@ fn pods_that_may_not_be_listed_are_unknown() {
     let workloads = checks.iter().find(|check| check["id"] == "workloads");
     let workloads = workloads.expect("it is there");
     assert_eq!(workloads["status"], "Unknown", "{workloads:#}");
-    assert_eq!(workloads["reason"], "not all Pods could be listed");
+    assert_eq!(
+        workloads["reason"],
+        "not all Pods could be listed; not all templates could be listed: cronjobs.batch -A, daemonsets.apps -A, deployments.apps -A and 2 more"
+    );
     assert_eq!(answer["plan"], json!([]), "what is not known has no plan");
     let requests = server.requests();
     let lists = requests.iter().filter(|request| request.path() == PODS);

@@ -115,6 +115,7 @@ impl Stage<'_> {
             ("compatibility-version", "Skipped"),
             ("consistency", "Fail"),
             ("hazards", "Skipped"),
+            ("kubeadm-gates", "Skipped"),
             ("nominations", "Skipped"),
             ("version-skew", "Skipped"),
             ("workloads", "Fail"),

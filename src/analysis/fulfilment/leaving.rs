@@ -17,6 +17,7 @@ use crate::catalogue::Catalogue;
 use crate::model::component::ComponentKind;
 use crate::model::pod::Pod;
 use crate::model::version::Release;
+use crate::model::workload::Workload;
 use crate::model::world::World;
 
 /// A kubelet, and what it would make of each feature.
@@ -43,6 +44,8 @@ pub(crate) struct Leaving<'w> {
     pub(crate) pending: Vec<Affected<'w>>,
     /// Pods of kubelets of which the gates that decide were not seen.
     pub(crate) open: Vec<Affected<'w>>,
+    /// What will make Pods that require it, and the field that makes it so.
+    pub(crate) templates: Vec<(&'w Workload, String)>,
 }
 
 /// A Pod that requires the feature.
@@ -81,7 +84,26 @@ pub(crate) fn all<'w>(world: &'w World, targets: &[Target]) -> Vec<Leaving<'w>> 
             }
         }
     }
+    for workload in world.workloads().filter(|it| it.controller.is_none()) {
+        let required = workload.template.as_deref().map(for_scheduling);
+        for required in required.into_iter().flatten() {
+            if let Some(of_feature) = leaving.get_mut(required.feature.name) {
+                of_feature.templates.push((workload, because(&required)));
+            }
+        }
+    }
     leaving.into_values().collect()
+}
+
+/// The fields that make it so.
+fn because(required: &Required) -> String {
+    let because: BTreeSet<String> = required
+        .because
+        .iter()
+        .map(|it| format!("{} is {}", it.field, it.value))
+        .collect();
+    let because: Vec<String> = because.into_iter().collect();
+    because.join(", ")
 }
 
 fn of<'t>(world: &World, target: &'t Target, policy: Option<&str>) -> Kubelet<'t> {
@@ -143,6 +165,7 @@ fn empty<'w>(feature: &'static Feature, kubelets: &[Kubelet<'_>]) -> Leaving<'w>
         ignored: Vec::new(),
         pending: Vec::new(),
         open: Vec::new(),
+        templates: Vec::new(),
     };
     for kubelet in kubelets {
         let name = kubelet.target.name.to_string();
@@ -160,15 +183,9 @@ fn empty<'w>(feature: &'static Feature, kubelets: &[Kubelet<'_>]) -> Leaving<'w>
 
 impl<'w> Leaving<'w> {
     fn take(&mut self, pod: &'w Pod, required: &Required, kubelets: &BTreeMap<&str, &Kubelet<'_>>) {
-        let because: BTreeSet<String> = required
-            .because
-            .iter()
-            .map(|it| format!("{} is {}", it.field, it.value))
-            .collect();
-        let because: Vec<String> = because.into_iter().collect();
         let affected = Affected {
             pod,
-            because: because.join(", "),
+            because: because(required),
         };
         let Some(node) = &pod.node else {
             self.pending.push(affected);

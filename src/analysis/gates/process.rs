@@ -77,7 +77,7 @@ impl<'w> Process<'w> {
             Told::Version(version) => self.is_of(version, document.is_running()),
             Told::Started(at) => self.started = self.started.max(Some(*at)),
             Told::Pool(pool) => self.pool = Some(pool.clone()),
-            Told::Counts(_) => {}
+            Told::Counts(_) | Told::OfKubeadm(_) => {}
             Told::CpuManagerPolicy(policy) => self.cpu_manager_policy = Some(policy),
         }
     }

@@ -221,7 +221,7 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
     let request = args.observation.request();
 
     // Gather.
-    let observed = observe(args, &request, &runtime, env)?;
+    let observed = observe(args, &intention, &request, &runtime, env)?;
 
     // Analyse.
     let world = &observed.world;
@@ -269,6 +269,7 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
 
 fn observe(
     args: &PreflightArgs,
+    intention: &Intention,
     request: &Request,
     runtime: &Runtime,
     env: &mut Env,
@@ -281,7 +282,7 @@ fn observe(
     let (now, start) = (args.input.now, (env.now)());
     let wants = |world: &World| {
         let now = now.or(world.now()).unwrap_or(start);
-        preflight::wants(world, request, now)
+        preflight::wants(world, intention, request, now)
     };
     observed(&origins, wants, now, runtime, env)
 }

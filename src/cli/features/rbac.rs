@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::analysis::declared::{self, policy};
 use crate::analysis::gates::{skew, wants};
 use crate::analysis::reader;
+use crate::check::preflight as checks;
 use crate::env::Env;
 use crate::error::{Error, Kind, exit};
 use crate::model::grant::Subject;
@@ -28,7 +29,7 @@ Examples:
 ";
 
 /// Commands that read a cluster, sorted, each with its possible reads.
-const COMMANDS: [(&str, Reads); 5] = [
+const COMMANDS: [(&str, Reads); 6] = [
     ("collect", |request| {
         [wants::possible(request), vec![Want::NodeLeases]].concat()
     }),
@@ -38,6 +39,7 @@ const COMMANDS: [(&str, Reads); 5] = [
             ..declared::Request::default()
         })
     }),
+    ("preflight", checks::possible),
     ("skew", wants::possible),
     ("snapshot", wants::possible),
     ("writers", |_| {

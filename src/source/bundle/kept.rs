@@ -329,8 +329,37 @@ const WORKLOAD: Keep = Fields(&[
             ("ownerReferences", OWNERS),
         ]),
     ),
-    ("spec", Fields(&[("selector", SELECTOR)])),
+    (
+        "spec",
+        Fields(&[
+            ("selector", SELECTOR),
+            ("template", TEMPLATE),
+            (
+                "jobTemplate",
+                Fields(&[("spec", Fields(&[("template", TEMPLATE)]))]),
+            ),
+        ]),
+    ),
 ]);
+
+/// What Pods will need of a node.
+const TEMPLATE: Keep = Fields(&[(
+    "spec",
+    Fields(&[
+        ("containers", NEEDS),
+        ("initContainers", NEEDS),
+        ("hostNetwork", Word),
+        ("hostUsers", Word),
+        ("resources", RESOURCES),
+    ]),
+)]);
+
+const NEEDS: Keep = Each(&Fields(&[
+    ("resources", RESOURCES),
+    ("restartPolicy", Word),
+    ("restartPolicyRules", Each(&Fields(&[("action", Word)]))),
+    ("volumeMounts", MOUNTS),
+]));
 
 const VERSION: Keep = Fields(&[
     ("major", Word),
@@ -435,6 +464,7 @@ const KEPT: &[(&str, Keep)] = &[
     ("ClusterRoleBinding", CLUSTER_ROLE_BINDING),
     ("ComponentStatements", STATEMENTS),
     ("ConfigMap", STATEMENTS),
+    ("CronJob", WORKLOAD),
     ("DaemonSet", WORKLOAD),
     ("Deployment", WORKLOAD),
     ("EndpointSlice", ENDPOINT_SLICE),

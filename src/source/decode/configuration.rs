@@ -196,6 +196,15 @@ pub(super) fn of_cluster(
         let component = ComponentName::new(kind, identity);
         statements.extend(of(&component, Document::Configuration, told));
     }
+    // Its `featureGates` are kubeadm's own, which refuses the document as a component would refuse its own.
+    if let Told::Set(Settings { gates, refused, .. }) = gates(cluster, "ClusterConfiguration")? {
+        if let Some(refused) = refused.into_iter().next() {
+            return Err(refused);
+        }
+        let own = (!gates.is_empty()).then_some(Told::OfKubeadm(gates));
+        let component = ComponentName::new(ComponentKind::KubeApiserver, identity);
+        statements.extend(of(&component, Document::Configuration, own));
+    }
     Ok(statements)
 }
 

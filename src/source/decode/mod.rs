@@ -171,6 +171,7 @@ pub(crate) const DECODERS: &[Decoder] = &[
     Decoder::tree("", TALOS, talos::machine),
     // `/version` answers an object without a kind; it is told by its `gitVersion`.
     Decoder::new("", "Version", version::decode),
+    Decoder::new("batch", "CronJob", workload::cron_job),
     Decoder::new("apps", "DaemonSet", workload::daemon_set),
     Decoder::new("apps", "Deployment", workload::deployment),
     Decoder::new("batch", "Job", workload::job),

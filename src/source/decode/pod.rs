@@ -439,6 +439,19 @@ fn component(container: &Container) -> Option<ComponentPod> {
     })
 }
 
+/// A template of Pods: their specification.
+#[derive(Deserialize)]
+struct Template {
+    #[serde(default)]
+    spec: Spec,
+}
+
+/// What Pods of a template will need; null where it has no containers, or cannot be read.
+pub(super) fn needs_of_template(json: &str) -> Option<Box<PodNeeds>> {
+    let Template { spec } = serde_json::from_str(json).ok()?;
+    (!spec.containers.is_empty()).then(|| Box::new(needs(&spec, None)))
+}
+
 /// What rules of declared features read.
 fn needs(spec: &Spec, qos: Option<String>) -> PodNeeds {
     let containers = |containers: &[Container]| containers.iter().map(container_needs).collect();

@@ -1,22 +1,25 @@
-//! Decodes what makes Pods: apps/v1 DaemonSet, Deployment, ReplicaSet and StatefulSet, batch/v1 Job.
+//! Decodes what makes Pods: apps/v1 DaemonSet, Deployment, ReplicaSet and StatefulSet, batch/v1 CronJob and Job.
 //!
-//! Only their selectors and owners; their templates may hold anything.
+//! Only their selectors and owners, and of their templates what Pods will need of a node. A template may hold anything: one that
+//! cannot be read is no reason to lose the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
-use super::list;
+use super::{list, pod};
 use crate::model::fact::Content;
+use crate::model::needs::PodNeeds;
 use crate::model::pod::{PodName, Uid};
 use crate::model::selector::{LabelSelector, LabelTest, Requirement};
 use crate::model::workload::{Workload, WorkloadKind};
 
 #[derive(Deserialize)]
-struct WorkloadObject {
+struct WorkloadObject<'o> {
     metadata: Metadata,
-    #[serde(default)]
-    spec: Spec,
+    #[serde(borrow, default)]
+    spec: Spec<'o>,
 }
 
 #[derive(Deserialize)]
@@ -40,9 +43,27 @@ struct OwnerReference {
 }
 
 #[derive(Default, Deserialize)]
-struct Spec {
+#[serde(rename_all = "camelCase")]
+struct Spec<'o> {
     #[serde(default)]
     selector: Option<Selector>,
+    #[serde(borrow, default)]
+    template: Option<&'o RawValue>,
+    /// Of a CronJob.
+    #[serde(borrow, default)]
+    job_template: Option<&'o RawValue>,
+}
+
+#[derive(Deserialize)]
+struct JobTemplate<'o> {
+    #[serde(borrow)]
+    spec: JobSpec<'o>,
+}
+
+#[derive(Deserialize)]
+struct JobSpec<'o> {
+    #[serde(borrow)]
+    template: &'o RawValue,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +91,10 @@ enum Operator {
     DoesNotExist,
 }
 
+pub(super) fn cron_job(json: &str) -> Result<Content, serde_json::Error> {
+    decode(WorkloadKind::CronJob, json)
+}
+
 pub(super) fn daemon_set(json: &str) -> Result<Content, serde_json::Error> {
     decode(WorkloadKind::DaemonSet, json)
 }
@@ -91,7 +116,7 @@ pub(super) fn stateful_set(json: &str) -> Result<Content, serde_json::Error> {
 }
 
 fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> {
-    let object: WorkloadObject = serde_json::from_str(json)?;
+    let object: WorkloadObject<'_> = serde_json::from_str(json)?;
     let metadata = object.metadata;
     let namespace = metadata.namespace.unwrap_or_else(|| "default".to_owned());
     // Hand-written files may lack a uid; nothing is then theirs by ownership.
@@ -105,6 +130,7 @@ fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> 
             name: metadata.name,
         },
         uid: Uid(uid),
+        template: template(&object.spec).filter(|needs| !needs.is_plain()),
         selector: object.spec.selector.map(selector),
         controller: metadata
             .owner_references
@@ -112,6 +138,18 @@ fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> 
             .find(|owner| owner.controller == Some(true))
             .map(|owner| Uid(owner.uid)),
     }))
+}
+
+fn template(spec: &Spec<'_>) -> Option<Box<PodNeeds>> {
+    let template = match (spec.template, spec.job_template) {
+        (Some(template), _) => template,
+        (None, Some(job)) => {
+            let job: JobTemplate<'_> = serde_json::from_str(job.get()).ok()?;
+            job.spec.template
+        }
+        (None, None) => return None,
+    };
+    pod::needs_of_template(template.get())
 }
 
 pub(super) fn selector(selector: Selector) -> LabelSelector {

@@ -45,6 +45,7 @@ fn list_of(want: &Want) -> Option<(&'static str, Option<&str>)> {
         }
         Want::PreemptedEvents | Want::AnyEventBy(_) => ("Event", None),
         Want::Node(_) | Want::Nodes => ("Node", None),
+        Want::Workloads(kind) => (kind.word(), None),
         Want::NodeLeases => ("Lease", Some("kube-node-lease")),
         Want::Claim(name) => ("PersistentVolumeClaim", Some(&name.namespace)),
         Want::ServerVersion
