@@ -252,6 +252,35 @@ fn an_accepted_breach_stops_nothing_until_its_day() {
 }
 
 #[test]
+fn every_command_that_judges_knows_the_checks_of_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("list.yaml");
+    let path = path.display().to_string();
+    let of = |check: &str, command: &[&str]| {
+        let text = format!(
+            "suppressions:\n- check: {check}\n  subject: '*'\n  reason: known\n  expires: 2999-01-01\n"
+        );
+        fs::write(&path, text).expect("the folder takes it");
+        let nowhere = ["--suppressions", &path, "--kubeconfig", "/nowhere/config"];
+        let run = run(BINARY, &[command, &nowhere].concat(), "");
+        assert_eq!(run.code, Some(1), "{run:?}");
+        run.stderr
+    };
+    for command in [
+        &["probe", "--feature", "RestartAllContainersOnContainerExits"][..],
+        &["conformance", "--scheduler", "s"],
+    ] {
+        // A list that is wrong is told before anything is asked, or made.
+        let wrong = of("places", command);
+        assert!(wrong.contains("there is no check \"places\""), "{wrong}");
+        for check in ["placed", "honours-hint", "update-refusals", "locked-gate"] {
+            let said = of(check, command);
+            assert!(said.contains("/nowhere/config"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_meant_is_refused() {
     let refused = |arguments: &[&str], code| {
         let run = run(BINARY, &[&["guard"], arguments].concat(), "kind: Pod\n");

@@ -329,7 +329,9 @@ impl Condition {
             }
         }
         let (status, findings, reason) = if !breaches.is_empty() {
-            (Status::Fail, breaches, None)
+            // Where somebody accepts the breach, what is not known is left of it.
+            let why = (!unknown.is_empty()).then(|| reason(&unknown));
+            (Status::Fail, breaches, why)
         } else if !unknown.is_empty() {
             (Status::Unknown, Vec::new(), Some(reason(&unknown)))
         } else if passed.is_empty() {
@@ -523,7 +525,11 @@ mod tests {
             unknown: vec!["denied".to_owned()],
             ..one(None, 0.4, 10)
         };
-        assert_eq!(check(unsure, &[]).status, Status::Fail);
+        let breach = check(unsure, &[]);
+        assert_eq!(
+            (breach.status, breach.reason.as_deref()),
+            (Status::Fail, Some("denied"))
+        );
         let quiet = check(unsure, &[Limit::Most(1.0)]);
         assert_eq!(
             (quiet.status, quiet.reason.as_deref()),
