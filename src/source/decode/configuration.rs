@@ -247,6 +247,25 @@ pub(super) fn component_configuration(configuration: &Node) -> Result<Vec<Statem
     Ok(of(&component, Document::Configuration, told).collect())
 }
 
+/// Refuses what is not read where it speaks of gates: nobody may take it for nothing.
+pub(super) fn silent(part: Option<&Node>, name: &str) -> Result<(), String> {
+    let speaks = |node: &Node| {
+        let own = node.text().unwrap_or_default();
+        document::mentions_gates(own.as_bytes())
+    };
+    let mut waiting: Vec<&Node> = part.into_iter().collect();
+    while let Some(node) = waiting.pop() {
+        if speaks(node) {
+            return Err(format!(
+                "{name} speaks of feature gates, and is not read: say them where they are read (docs/ci.md)"
+            ));
+        }
+        waiting.extend(node.items());
+        waiting.extend(node.entries().iter().map(|entry| &entry.value));
+    }
+    Ok(())
+}
+
 /// What `featureGates` of a configuration sets.
 pub(super) fn gates(configuration: &Node, kind: &str) -> Result<Told, String> {
     let mut settings = Settings::default();
