@@ -156,9 +156,11 @@ pub(crate) fn told(kind: ComponentKind, words: &[String]) -> Vec<Told> {
         .filter_map(|(name, values)| settings::refused_version(kind, name, values));
     set.refused.extend(faults);
     let mut told = vec![Told::Set(set)];
-    told.extend(flagz::versions(|name| {
-        values(words, name).into_iter().next_back()
-    }));
+    if kind.has_prefixed_gates() {
+        told.extend(flagz::versions(|name| {
+            values(words, name).into_iter().next_back()
+        }));
+    }
     told
 }
 
