@@ -1,7 +1,7 @@
 //! Rule: kubeadm's `featureGates` hold kubeadm's own gates, and its next version knows them.
 //!
-//! `kubeadm config validate` of 1.37.2 said so of PublicKeysECDSA and of a component's gate, and took RootlessControlPlane; `kubeadm
-//! upgrade` only prints (`cmd/kubeadm/app/cmd/phases/upgrade/apply/preflight.go`).
+//! `kubeadm config validate` of 1.37.2 said so of `PublicKeysECDSA` and of a component's gate, and took `RootlessControlPlane`;
+//! `kubeadm upgrade` only prints (`cmd/kubeadm/app/cmd/phases/upgrade/apply/preflight.go`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

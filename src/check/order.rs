@@ -46,16 +46,16 @@ fn judge(facts: &Facts<'_>) -> Ruling {
     let mut findings = Vec::new();
     let mut unknown = BTreeSet::new();
     for gate in gates {
-        let users = Catalogue::known().components(gate).unwrap_or_default();
-        let uses = |target: &&Target| users.contains(&target.name.kind.word());
-        let users_seen: Vec<&Target> = facts.targets.iter().filter(uses).collect();
+        let kinds = Catalogue::known().components(gate).unwrap_or_default();
+        let is_user = |target: &&Target| kinds.contains(&target.name.kind.word());
+        let seen: Vec<&Target> = facts.targets.iter().filter(is_user).collect();
         let server = ComponentKind::KubeApiserver;
-        let is_seen = users_seen.iter().any(|it| it.name.kind == server);
-        if users.contains(&server.word()) && !is_seen && !users_seen.is_empty() {
+        let is_without = seen.iter().all(|it| it.name.kind != server);
+        if kinds.contains(&server.word()) && is_without && !seen.is_empty() {
             unknown.insert("no API server was seen".to_owned());
         }
-        let after = Values::of(&users_seen, gate, |it| it.after.as_ref()?.does(gate));
-        let before = Values::of(&users_seen, gate, |it| it.before.as_ref()?.does(gate));
+        let after = Values::of(&seen, gate, |it| it.after.as_ref()?.does(gate));
+        let before = Values::of(&seen, gate, |it| it.before.as_ref()?.does(gate));
         if after.may_be_wrong() {
             let open = after.open.values().flatten();
             unknown.extend(open.map(|name| format!("{gate} in {name}")));

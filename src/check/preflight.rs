@@ -154,15 +154,12 @@ pub(crate) fn smallest_change(facts: &Facts<'_>) -> Vec<String> {
         }
         set.extend(mending.set);
     }
-    let sentences = sentences
-        .into_iter()
-        .map(|(sentence, (names, sources))| match sources.len() {
-            0 => format!("{sentence}: {}", some(&names)),
-            _ => {
-                let places: Vec<&str> = sources.iter().map(|source| source.words()).collect();
-                format!("{sentence}: {} ({})", some(&names), places.join(", "))
-            }
-        });
+    let sentences = sentences.into_iter().map(|(sentence, (names, sources))| {
+        let places: Vec<&str> = sources.iter().map(|source| source.words()).collect();
+        let places = Some(places.join(", ")).filter(|places| !places.is_empty());
+        let places = places.map_or_else(String::new, |places| format!(" ({places})"));
+        format!("{sentence}: {}{places}", some(&names))
+    });
     let set = set.into_iter().map(|(name, on)| format!("{name}={on}"));
     // Without a flag that is taken out the policy is kept by other versions.
     let is_version = |fault: &Fault| matches!(fault, Fault::Version { .. });

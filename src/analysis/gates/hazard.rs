@@ -56,9 +56,14 @@ pub(crate) fn switched<'t>(world: &World, targets: &'t [Target]) -> Vec<Switch<'
             let Some(process) = process.filter(|_| is_server(target)) else {
                 continue;
             };
+            let before = intention::setting(process);
+            let is_left = set(hazard, &before) == set(hazard, &target.setting);
+            if is_left && target.versions.0 == target.versions.1 {
+                continue;
+            }
             let now = hazard.does(target.versions.0.map(|it| it.emulated), || {
                 let runs = tables.of(process).gates.get(hazard.gate)?.value.is_on();
-                runs.or_else(|| set(hazard, &intention::setting(process)))
+                runs.or_else(|| set(hazard, &before))
             });
             let then = hazard.does(target.versions.1.map(|it| it.emulated), || {
                 set(hazard, &target.setting)

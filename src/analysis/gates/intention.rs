@@ -189,7 +189,10 @@ fn emulated(behaviour: Behaviour) -> Option<Minor> {
 
 /// With the minimum compatibility version that it was told before, if it was told one.
 fn compatible(behaviour: Behaviour, before: Option<Behaviour>) -> Behaviour {
-    let told = before.filter(|old| *old != Behaviour::emulating(old.binary, old.emulated));
+    // One that its binary would have refused is of a binary that did not have the flag.
+    let told = before
+        .filter(|old| old.min_compatibility >= Behaviour::floor(old.binary))
+        .filter(|old| *old != Behaviour::emulating(old.binary, old.emulated));
     Behaviour {
         min_compatibility: told.map_or(behaviour.min_compatibility, |old| old.min_compatibility),
         ..behaviour

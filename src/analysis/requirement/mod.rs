@@ -221,4 +221,54 @@ mod tests {
             assert_eq!(feature.is_past(release(text)), past, "{text}");
         }
     }
+
+    /// What decoders do not keep of a template needs nothing by the rules of any minor.
+    #[test]
+    fn plain_templates_need_nothing() {
+        use crate::model::needs::{ContainerNeeds, PodNeeds, Requirements, SizedVolume};
+        use crate::model::written::Written;
+        let amounts = |name: &str| Some([(name.to_owned(), Written("1".to_owned()))].into());
+        let resources = Requirements {
+            limits: amounts("memory"),
+            requests: amounts("cpu"),
+            claims: None,
+        };
+        let container = |is_sidecar| ContainerNeeds {
+            is_sidecar,
+            resources: resources.clone(),
+            ..ContainerNeeds::default()
+        };
+        let plain = PodNeeds {
+            host_network: true,
+            host_users: Some(true),
+            containers: vec![container(false)],
+            init_containers: vec![container(true)],
+            resources: Some(resources.clone()),
+            volumes: 1,
+            sized_volumes: vec![SizedVolume {
+                at: 0,
+                name: "v".to_owned(),
+                in_memory: true,
+                size: Written("1Gi".to_owned()),
+            }],
+            qos: Some("Guaranteed".to_owned()),
+            ..PodNeeds::default()
+        };
+        let users = PodNeeds {
+            host_network: false,
+            host_users: Some(false),
+            ..plain.clone()
+        };
+        for needs in [plain, users] {
+            assert!(needs.is_plain());
+            for minor in OLDEST.0..=NEWEST.0 {
+                let release = Release {
+                    minor: Minor(minor),
+                    patch: 0,
+                };
+                let required = for_scheduling(&needs, release);
+                assert!(required.is_empty(), "1.{minor}: {required:?}");
+            }
+        }
+    }
 }

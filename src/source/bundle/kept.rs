@@ -329,37 +329,8 @@ const WORKLOAD: Keep = Fields(&[
             ("ownerReferences", OWNERS),
         ]),
     ),
-    (
-        "spec",
-        Fields(&[
-            ("selector", SELECTOR),
-            ("template", TEMPLATE),
-            (
-                "jobTemplate",
-                Fields(&[("spec", Fields(&[("template", TEMPLATE)]))]),
-            ),
-        ]),
-    ),
+    ("spec", Fields(&[("selector", SELECTOR)])),
 ]);
-
-/// What Pods will need of a node.
-const TEMPLATE: Keep = Fields(&[(
-    "spec",
-    Fields(&[
-        ("containers", NEEDS),
-        ("initContainers", NEEDS),
-        ("hostNetwork", Word),
-        ("hostUsers", Word),
-        ("resources", RESOURCES),
-    ]),
-)]);
-
-const NEEDS: Keep = Each(&Fields(&[
-    ("resources", RESOURCES),
-    ("restartPolicy", Word),
-    ("restartPolicyRules", Each(&Fields(&[("action", Word)]))),
-    ("volumeMounts", MOUNTS),
-]));
 
 const VERSION: Keep = Fields(&[
     ("major", Word),

@@ -186,9 +186,11 @@ pub(crate) fn told_at(
         set.refused.extend(fault);
     }
     let mut told = vec![Told::Set(set)];
-    told.extend(flagz::versions(|name| {
-        values(words, name).into_iter().next_back()
-    }));
+    if kind.has_prefixed_gates() {
+        told.extend(flagz::versions(|name| {
+            values(words, name).into_iter().next_back()
+        }));
+    }
     told
 }
 

@@ -1,4 +1,4 @@
-//! Decodes what makes Pods: apps/v1 DaemonSet, Deployment, ReplicaSet and StatefulSet, batch/v1 CronJob and Job.
+//! Decodes what makes Pods: apps/v1 DaemonSet, Deployment, ReplicaSet and StatefulSet, batch/v1 `CronJob` and Job.
 //!
 //! Only their selectors and owners, and of their templates what Pods will need of a node. A template may hold anything: one that
 //! cannot be read is no reason to lose the rest.
@@ -49,7 +49,7 @@ struct Spec<'o> {
     selector: Option<Selector>,
     #[serde(borrow, default)]
     template: Option<&'o RawValue>,
-    /// Of a CronJob.
+    /// Of a `CronJob`.
     #[serde(borrow, default)]
     job_template: Option<&'o RawValue>,
 }
