@@ -57,11 +57,30 @@ fn of_lists(request: &Request) -> declared::Request {
 
 /// The intention in a sentence, with how far it could be judged at all.
 pub(crate) fn sentence(facts: &Facts<'_>) -> String {
-    let intention = intention(facts.intention);
-    if facts.is_configuration_alone() {
-        return format!("{intention}, in configuration alone");
+    let Request {
+        kinds,
+        pools,
+        nodes,
+        assumed,
+        ..
+    } = facts.request;
+    let kinds = kinds
+        .iter()
+        .map(|kind| format!("component {}", kind.word()));
+    let pools = pools.iter().map(|pool| format!("pool {pool}"));
+    let nodes = nodes.iter().map(|node| format!("node {node}"));
+    let only: Vec<String> = kinds.chain(pools).chain(nodes).collect();
+    let mut sentence = intention(facts.intention);
+    if !only.is_empty() {
+        sentence = format!("{sentence} ({})", some(&only));
     }
-    intention
+    if facts.is_configuration_alone() {
+        sentence.push_str(", in configuration alone");
+    }
+    if let Some(minor) = assumed {
+        sentence = format!("{sentence}; what tells no version is taken for {minor}");
+    }
+    sentence
 }
 
 fn intention(intention: &Intention) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Facts, Ruling, finding};
 use crate::analysis::gates::intention::Target;
-use crate::analysis::gates::start::{Fault, Source};
+use crate::analysis::gates::start::{Fault, Source, Start};
 use crate::answer::check_report::Location;
 use crate::answer::parts::some;
 use crate::model::component::ComponentKind;
@@ -83,10 +83,11 @@ pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Word
         let version = minor.map_or_else(String::new, |minor| format!(" {minor}"));
         let sources: Vec<&str> = found.sources.iter().map(|it| it.words()).collect();
         let places: Vec<String> = found.places.iter().map(ToString::to_string).collect();
-        let mut set = format!("set in {}", sources.join(" and "));
-        if !places.is_empty() {
-            set = format!("{set}: {}", places.join(", "));
-        }
+        let set = match (sources.join(" and "), places.join(", ")) {
+            (sources, places) if places.is_empty() => format!("set in {sources}"),
+            (sources, places) if sources.is_empty() => format!("set in {places}"),
+            (sources, places) => format!("set in {sources}: {places}"),
+        };
         let is_told = !sources.is_empty() || !places.is_empty();
         let evidence = [set].into_iter().filter(|_| is_told);
         let mut finding = finding(
@@ -147,7 +148,11 @@ fn places(target: &Target, broken: &Broken<'_>) -> Vec<Location> {
         Fault::Unknown { gate, .. } | Fault::Locked { gate, .. } | Fault::PreAlpha { gate } => {
             vec![gate]
         }
-        Fault::Version { flag, .. } => vec![flag.word().trim_start_matches('-')],
+        // One that is only meant stands nowhere.
+        Fault::Version { flag, .. } if emulated(&target.before) == emulated(&target.after) => {
+            vec![flag.word().trim_start_matches('-')]
+        }
+        Fault::Version { .. } => Vec::new(),
         Fault::Dependency { gate, disabled } => {
             let disabled = disabled.iter().map(String::as_str);
             let others = broken.others.iter().copied();
@@ -170,6 +175,10 @@ fn places(target: &Target, broken: &Broken<'_>) -> Vec<Location> {
         }
     }
     found
+}
+
+fn emulated(start: &Option<Start>) -> Option<Minor> {
+    start.as_ref().map(|start| start.behaviour.emulated)
 }
 
 fn sources(target: &Target, fault: &Fault) -> Vec<Source> {

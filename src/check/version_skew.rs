@@ -88,7 +88,7 @@ fn advice(facts: &Facts<'_>, skew: &VersionSkew) -> String {
             } else {
                 format!("{least} to {now}")
             };
-            format!("move these to {to} first; a kubelet may leave minors out on the way")
+            format!("move these to {to} first; they may leave minors out on the way")
         }
         ("not-too-old-for-kube-apiserver", _) => {
             "move these right after the API servers, one minor at a time".to_owned()

@@ -161,7 +161,7 @@ fn read_into(mut reading: Reading, bytes: &[u8]) -> Reading {
         Some(_) if names_an_object(text) => read_yaml(text, &mut reading),
         Some(_) => reading.faults.push(NO_OBJECT.to_owned()),
     }
-    if mentions_gates(text.as_bytes()) && text.len() <= MAX_PLACED {
+    if is_setting(text.as_bytes()) && text.len() <= MAX_PLACED {
         places::fill(text, &mut reading.contents);
     }
     reading
@@ -174,6 +174,13 @@ const MAX_PLACED: usize = 4 << 20;
 pub(super) fn mentions_gates(text: &[u8]) -> bool {
     let holds = |word: &[u8]| memchr::memmem::find(text, word).is_some();
     holds(b"feature-gates") || holds(b"featureGates")
+}
+
+/// Whether it may set what has a place: gates, or the version that a component behaves as.
+fn is_setting(text: &[u8]) -> bool {
+    let flags: [&[u8]; 2] = [b"emulated-version", b"min-compatibility-version"];
+    let holds = |word: &[u8]| memchr::memmem::find(text, word).is_some();
+    mentions_gates(text) || flags.into_iter().any(holds)
 }
 
 const NO_OBJECT: &str = "it is not a Kubernetes object in YAML or JSON";

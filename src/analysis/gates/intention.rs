@@ -11,7 +11,7 @@ use super::skew::Request;
 use super::start::{self, Fault, Source, Start};
 use crate::answer::gate_skew::Difference;
 use crate::catalogue::{Behaviour, Catalogue};
-use crate::model::component::{ComponentName, Document, Places};
+use crate::model::component::{ComponentKind, ComponentName, Document, Places};
 use crate::model::version::Minor;
 use crate::model::world::World;
 
@@ -43,7 +43,7 @@ impl Earlier {
                         places: Vec::new(),
                         ..setting(it)
                     };
-                    (it.name.clone(), (behaviour(it), setting))
+                    (it.name.clone(), (behaviour(it, None), setting))
                 })
                 .collect(),
         )
@@ -92,18 +92,30 @@ pub(crate) struct Target {
     pub(crate) unknown: Option<String>,
 }
 
-/// Every component with what it would be started with.
+/// Every component with what it would be started with. Who names nodes or their pool, and no component, means their kubelets.
 pub(crate) fn targets(world: &World, intention: &Intention, request: &Request) -> Vec<Target> {
     let processes = process::all(world, request.pool_label.as_deref());
+    let is_of_nodes = !(request.pools.is_empty() && request.nodes.is_empty());
+    let is_kubelets = is_of_nodes && request.kinds.is_empty();
+    let is_meant = |process: &Process<'_>| {
+        request.wants(process) && (!is_kubelets || process.name.kind == ComponentKind::Kubelet)
+    };
     processes
         .iter()
-        .map(|process| target(process, intention, request.wants(process)))
+        .map(|process| {
+            let before = behaviour(process, request.assumed);
+            target(process, before, intention, is_meant(process))
+        })
         .collect()
 }
 
-fn target(process: &Process<'_>, intention: &Intention, is_meant: bool) -> Target {
+fn target(
+    process: &Process<'_>,
+    before: Option<Behaviour>,
+    intention: &Intention,
+    is_meant: bool,
+) -> Target {
     let kind = process.name.kind;
-    let before = behaviour(process);
     let setting = setting(process);
     let mut after = before;
     let mut next = setting.clone();
@@ -152,7 +164,10 @@ fn target(process: &Process<'_>, intention: &Intention, is_meant: bool) -> Targe
     let versions = (before, after);
     let after = start(after, &next);
     let unknown = unknown.or_else(|| match &after {
-        None => Some("its version is not known, or the catalogue does not have it".to_owned()),
+        None if versions.1.is_none() => {
+            Some("nothing tells its version (--assume-version MINOR would)".to_owned())
+        }
+        None => Some("the catalogue does not have its version".to_owned()),
         Some(_) if next.is_unknown => Some("what sets its gates was not seen".to_owned()),
         Some(_) => None,
     });
@@ -199,8 +214,9 @@ fn compatible(behaviour: Behaviour, before: Option<Behaviour>) -> Behaviour {
     }
 }
 
-fn behaviour(process: &Process<'_>) -> Option<Behaviour> {
-    let binary = process.release()?.minor;
+fn behaviour(process: &Process<'_>, assumed: Option<Minor>) -> Option<Behaviour> {
+    let told = process.release().map(|release| release.minor);
+    let binary = told.or(assumed)?;
     let usual = Behaviour::emulating(binary, process.emulation.unwrap_or(binary));
     Some(Behaviour {
         min_compatibility: process.min_compatibility.unwrap_or(usual.min_compatibility),

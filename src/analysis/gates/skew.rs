@@ -13,6 +13,7 @@ use crate::answer::gate_skew::{ComponentRow, GateSkew, Group, Known, Relevance, 
 use crate::answer::{API_VERSION, Header};
 use crate::model::component::{ComponentKind, ComponentName};
 use crate::model::coverage::{Coverage, State};
+use crate::model::version::Minor;
 use crate::model::want::{Want, Way};
 use crate::model::world::World;
 
@@ -39,6 +40,8 @@ pub(crate) struct Request {
     pub(crate) direct_kubelets: bool,
     /// Read every node exactly.
     pub(crate) exact: bool,
+    /// The version of components that no document tells one of.
+    pub(crate) assumed: Option<Minor>,
     /// Read the configuration of so many nodes of a pool and version only; null is all.
     pub(crate) sample: Option<usize>,
 }

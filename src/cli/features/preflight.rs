@@ -115,6 +115,9 @@ struct IntentionArgs {
     /// Go back to what this snapshot, bundle or file tells of
     #[arg(long, value_name = "PATH", conflicts_with_all = ["to_version", "to_emulated_version", "enable", "disable", "set"])]
     rollback_from: Vec<Place>,
+    /// Take components for this minor of which nothing tells the version, as of a kubelet's configuration file
+    #[arg(long, value_name = "MINOR", value_parser = minor)]
+    assume_version: Option<Minor>,
 }
 
 /// What a binary can emulate is its own to say.
@@ -218,7 +221,10 @@ pub(super) fn run(args: &PreflightArgs, env: &mut Env) -> Result<u8, Error> {
     let runtime = Runtime::start()?;
     let intention = args.intention.intention(env)?;
     let suppressions = args.suppressions.read(&runtime, env)?;
-    let request = args.observation.request();
+    let request = Request {
+        assumed: args.intention.assume_version,
+        ..args.observation.request()
+    };
 
     // Gather.
     let observed = observe(args, &intention, &request, &runtime, env)?;
