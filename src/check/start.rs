@@ -149,7 +149,9 @@ fn places(target: &Target, broken: &Broken<'_>) -> Vec<Location> {
             vec![gate]
         }
         // One that is only meant stands nowhere.
-        Fault::Version { flag, .. } if emulated(&target.before) == emulated(&target.after) => {
+        Fault::Version { flag, .. }
+            if emulated(target.before.as_ref()) == emulated(target.after.as_ref()) =>
+        {
             vec![flag.word().trim_start_matches('-')]
         }
         Fault::Version { .. } => Vec::new(),
@@ -177,8 +179,8 @@ fn places(target: &Target, broken: &Broken<'_>) -> Vec<Location> {
     found
 }
 
-fn emulated(start: &Option<Start>) -> Option<Minor> {
-    start.as_ref().map(|start| start.behaviour.emulated)
+fn emulated(start: Option<&Start>) -> Option<Minor> {
+    start.map(|start| start.behaviour.emulated)
 }
 
 fn sources(target: &Target, fault: &Fault) -> Vec<Source> {
