@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use super::{Condition, Facts, How, Limit, Readings, Seen, of_node, wants};
 use crate::answer::gate_skew::Severity;
-use crate::answer::parts::some;
 use crate::model::baseline::{Nodes, Of};
 use crate::model::coverage::State;
 
@@ -64,17 +63,11 @@ fn read(facts: &Facts<'_>) -> Readings {
                 nodes,
                 ..Of::default()
             };
-            let mut detail = format!(
-                "{} Pods were refused by their kubelets since the baseline",
-                pods.len()
-            );
-            if !pods.is_empty() {
-                detail = format!("{detail}: {}", some(&pods));
-            }
-            Seen {
+            Seen::pods(
                 of,
-                ..Seen::count(pods.len() as u64, detail)
-            }
+                "were refused by their kubelets since the baseline",
+                &pods,
+            )
         }));
     readings
 }

@@ -162,6 +162,18 @@ impl Seen {
         }
     }
 
+    /// So many Pods, and what they are.
+    fn pods(of: Of, what: &str, names: &[String]) -> Self {
+        let mut detail = format!("{} Pods {what}", names.len());
+        if !names.is_empty() {
+            detail = format!("{detail}: {}", some(names));
+        }
+        Self {
+            of,
+            ..Self::count(names.len() as u64, detail)
+        }
+    }
+
     /// Whether its process started since. What Prometheus has of the moment of a baseline may be of the process before.
     fn is_new(&self, then: Option<&Reading>, at: Timestamp) -> bool {
         let before = then.and_then(|then| then.started_at);

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use super::{Condition, Facts, How, Limit, Readings, Seen, wants};
 use crate::analysis::requirement::{self, NEWEST};
 use crate::answer::gate_skew::Severity;
-use crate::answer::parts::some;
 use crate::model::baseline::Of;
 use crate::model::coverage::State;
 use crate::model::version::Release;
@@ -60,14 +59,7 @@ fn read(facts: &Facts<'_>) -> Readings {
                 feature: Some(name.to_owned()),
                 ..Of::default()
             };
-            let mut detail = format!("{} Pods that require {name} have no node", pods.len());
-            if !pods.is_empty() {
-                detail = format!("{detail}: {}", some(&pods));
-            }
-            Seen {
-                of,
-                ..Seen::count(pods.len() as u64, detail)
-            }
+            Seen::pods(of, &format!("that require {name} have no node"), &pods)
         }));
     readings
 }
