@@ -145,7 +145,7 @@ pub fn requirements(question: &Value, release: &str) -> (Vec<String>, Vec<String
 fn needs(pod: &Value) -> PodNeeds {
     let decoder = crate::source::decode::find("v1", "Pod").expect("Pods are read");
     match decoder.decode(&pod.to_string()) {
-        Ok(Content::Pod(pod)) => *pod.needs.expect("it has containers"),
+        Ok(Content::Pod(pod)) => pod.needs.as_deref().expect("it has containers").clone(),
         other => panic!("it is no Pod: {other:?}"),
     }
 }

@@ -132,7 +132,7 @@ fn pod(name_of: &'static str, uid: &'static str) -> impl Strategy<Value = Pod> {
             group: None,
             needs: None,
             component: None,
-            requests: crate::model::quantity::Resources::new(),
+            requests: crate::model::quantity::Resources::new().into(),
             tolerations: Vec::new(),
             claims: Vec::new(),
             phase: Some(phase.to_owned()),

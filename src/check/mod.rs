@@ -18,6 +18,7 @@ mod oldest_scheduler;
 mod order;
 pub(crate) mod plan;
 pub(crate) mod preflight;
+pub(crate) mod reduced;
 mod replicas;
 mod start;
 pub(crate) mod suppression;
@@ -242,6 +243,7 @@ mod tests {
                 "mod",
                 "plan",
                 "preflight",
+                "reduced",
                 "start",
                 "suppression",
             ],

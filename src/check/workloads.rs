@@ -249,4 +249,4 @@ const RESIZING: [&str; 5] = [
 ];
 
 /// What a kubelet says of a resize that is not done (KEP-1287).
-const CONDITIONS: [&str; 2] = ["PodResizeInProgress", "PodResizePending"];
+pub(super) const CONDITIONS: [&str; 2] = ["PodResizeInProgress", "PodResizePending"];

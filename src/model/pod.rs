@@ -4,6 +4,7 @@
 //! so that no secret can be printed from here. Fields follow core/v1 Pod (1.37).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -53,14 +54,14 @@ pub(crate) struct Pod {
     pub(crate) node: Option<String>,
     pub(crate) gates: Vec<String>,
     /// What the scheduler counts: containers, init containers and overhead together.
-    pub(crate) requests: Resources,
+    pub(crate) requests: Arc<Resources>,
     pub(crate) tolerations: Vec<Toleration>,
     /// Names of its `PersistentVolumeClaim`s, in its own namespace.
     pub(crate) claims: Vec<String>,
     /// Name of the PodGroup (`spec.schedulingGroup`, 1.37 with GenericWorkload).
     pub(crate) group: Option<String>,
     /// What of its specification may need a feature of a node; null where nobody showed the specification.
-    pub(crate) needs: Option<Box<PodNeeds>>,
+    pub(crate) needs: Option<Arc<PodNeeds>>,
     /// Where it runs a component of the cluster itself.
     pub(crate) component: Option<Box<ComponentPod>>,
     pub(crate) phase: Option<String>,

@@ -31,7 +31,8 @@ pub(crate) struct Sourced<T> {
 /// All that is known of a cluster at some moment, however it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct World {
-    pods: BTreeMap<Uid, Sourced<Pod>>,
+    /// Boxed: a map of big values holds a third of them empty.
+    pods: BTreeMap<Uid, Box<Sourced<Pod>>>,
     nodes: BTreeMap<String, Sourced<Node>>,
     node_leases: BTreeMap<String, Sourced<NodeLease>>,
     claims: BTreeMap<PodName, Sourced<Claim>>,
@@ -74,13 +75,9 @@ impl World {
                     pod_rank(&pod, &source) > pod_rank(&known.value, &known.source)
                 });
                 if newer {
-                    self.pods.insert(
-                        pod.uid.clone(),
-                        Sourced {
-                            source,
-                            value: *pod,
-                        },
-                    );
+                    let uid = pod.uid.clone();
+                    let value = *pod;
+                    self.pods.insert(uid, Box::new(Sourced { source, value }));
                 }
             }
             Content::Draft(pod) => self.drafts.push(Sourced {
@@ -275,7 +272,7 @@ impl World {
                     };
                 }
                 self.drafted.insert(uid.clone());
-                self.pods.insert(uid, draft);
+                self.pods.insert(uid, Box::new(draft));
             }
             // The one that is identified may be an earlier incarnation.
             let is_identified = |created: Option<Timestamp>| {
@@ -289,7 +286,7 @@ impl World {
                 && !is_object(draft.value.created)
             {
                 self.drafted.insert(draft.value.uid.clone());
-                self.pods.insert(draft.value.uid.clone(), draft);
+                self.pods.insert(draft.value.uid.clone(), Box::new(draft));
             }
         }
     }
@@ -393,17 +390,13 @@ impl World {
 
     /// Pods of this name, newest incarnation last.
     pub(crate) fn pods_named(&self, name: &PodName) -> Vec<&Sourced<Pod>> {
-        let mut found: Vec<_> = self
-            .pods
-            .values()
-            .filter(|pod| pod.value.name == *name)
-            .collect();
+        let mut found: Vec<_> = self.pods().filter(|pod| pod.value.name == *name).collect();
         found.sort_by_key(|pod| (pod.value.created, &pod.value.uid));
         found
     }
 
     pub(crate) fn pod(&self, uid: &Uid) -> Option<&Sourced<Pod>> {
-        self.pods.get(uid)
+        self.pods.get(uid).map(|pod| &**pod)
     }
 
     /// What schedulers' logs say of Pods of this name, and where.
@@ -416,7 +409,7 @@ impl World {
     }
 
     pub(crate) fn pods(&self) -> impl Iterator<Item = &Sourced<Pod>> {
-        self.pods.values()
+        self.pods.values().map(|pod| &**pod)
     }
 
     /// Notes that a Pod is no more.

@@ -33,7 +33,7 @@ use crate::model::access::Right;
 use crate::model::component::{ComponentKind, ComponentName, GateTable};
 use crate::model::coverage::{Source, State};
 use crate::model::fact::{Content, Fact};
-use crate::model::pod::PodName;
+use crate::model::pod::{Pod, PodName};
 use crate::model::want::Want;
 
 /// Items a page, as kubectl's `--chunk-size`.
@@ -61,6 +61,8 @@ pub(crate) struct Live {
     peer: Peer,
     /// Version of the Pod that was read: later lists must not be older than it.
     not_older_than: AtomicU64,
+    /// What is left of a Pod of a list; null is all of it.
+    reduce: Option<Reduce>,
     /// Where a bundle is made: what was answered.
     tape: Option<Tape>,
     /// Whom kubelets and other components at their own addresses are trusted by; null is the cluster's authority.
@@ -82,6 +84,9 @@ struct Access {
     /// How often credentials were got anew.
     renewals: u32,
 }
+
+/// Takes out of a Pod what nobody will read.
+pub(crate) type Reduce = Box<dyn Fn(&mut Pod) + Send + Sync>;
 
 pub(super) struct Page {
     pub(super) bytes: Vec<u8>,
@@ -126,12 +131,19 @@ impl Live {
             timeout: connection.request_timeout,
             peer: connected.peer,
             not_older_than: AtomicU64::new(0),
+            reduce: None,
             tape: None,
             component_authority: None,
             pins: BTreeMap::new(),
             peers: Mutex::default(),
             tables: std::sync::Mutex::default(),
         })
+    }
+
+    /// Holds of the Pods of a list only what is left of them then.
+    pub(crate) fn reducing(mut self, reduce: Reduce) -> Self {
+        self.reduce = Some(reduce);
+        self
     }
 
     /// Keeps what is answered from now on, for a bundle.
@@ -298,9 +310,12 @@ impl Live {
                 Some(_) => document::read_to_keep(&page.bytes),
             };
             let mut kept = reading.kept.into_iter().flatten();
-            for content in reading.contents {
+            for mut content in reading.contents {
                 let object = kept.next();
                 if keeps(want, &content) {
+                    if let (Some(reduce), Content::Pod(pod)) = (&self.reduce, &mut content) {
+                        reduce(pod);
+                    }
                     let source = source.clone();
                     reply.facts.push(Fact { source, content });
                     reply.kept.extend(object);

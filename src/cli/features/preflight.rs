@@ -14,6 +14,7 @@ use crate::analysis::gates::skew::Request;
 use crate::answer::Header;
 use crate::answer::check_report::{CheckReport, Outcome};
 use crate::catalogue::Catalogue;
+use crate::check::reduced::Reducer;
 use crate::check::{Facts, RULES, describe, plan, preflight, suppression};
 use crate::cli::arguments::{ConnectionArgs, InputArgs, LookArgs};
 use crate::cli::reporting::{ReportingArgs, rules};
@@ -284,6 +285,8 @@ fn observe(
         return take_readable(&args.input.from, args.input.now, env);
     }
     let live = runtime.block_on(args.observation.connect(&args.connection, env))??;
+    let reducer = Reducer::default();
+    let live = live.reducing(Box::new(move |pod| reducer.reduce(pod)));
     let origins = [Origin::Live(Box::new(live))];
     let (now, start) = (args.input.now, (env.now)());
     let wants = |world: &World| {
@@ -291,4 +294,90 @@ fn observe(
         preflight::wants(world, intention, request, now)
     };
     observed(&origins, wants, now, runtime, env)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test reads files")]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::model::fact::{Content, Fact};
+    use crate::model::pod::Pod;
+    use crate::source::document;
+
+    const GATES: [&str; 4] = [
+        "InPlacePodLevelResourcesVerticalScaling",
+        "InPlacePodVerticalScaling",
+        "NominatedNodeNameForExpectation",
+        "RestartAllContainersOnContainerExits",
+    ];
+
+    /// The files of each case, as one World, with its Pods changed so.
+    fn worlds(change: impl Fn(&mut Pod)) -> Vec<World> {
+        let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/features-preflight");
+        let mut folders: Vec<_> = std::fs::read_dir(cases)
+            .expect("cases are there")
+            .map(|case| case.expect("it can be read").path().join("in"))
+            .collect();
+        folders.sort();
+        let world = |folder: &Path| {
+            let mut world = World::default();
+            for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let bytes = std::fs::read(file.path()).unwrap_or_default();
+                for mut content in document::read(&bytes).contents {
+                    if let Content::Pod(pod) = &mut content {
+                        change(pod);
+                    }
+                    let source = "a".to_owned();
+                    world.fold(Fact { source, content });
+                }
+            }
+            world.settle();
+            world
+        };
+        folders.iter().map(|folder| world(folder)).collect()
+    }
+
+    fn answers(worlds: &[World]) -> Vec<String> {
+        let request = Request::default();
+        let set = |gate: &str, on| Intention::Set(BTreeMap::from([(gate.to_owned(), on)]));
+        let mut intentions = vec![Intention::ToVersion(Minor(37))];
+        intentions.extend(
+            GATES
+                .iter()
+                .flat_map(|gate| [set(gate, true), set(gate, false)]),
+        );
+        let judged = |world: &World, intention: &Intention| {
+            let facts = Facts {
+                targets: targets(world, intention, &request),
+                intention,
+                request: &request,
+                now: "2026-11-30T10:00:00Z".parse().expect("a time"),
+                world,
+            };
+            let checks: Vec<_> = RULES.iter().map(|rule| rule.check(&facts)).collect();
+            serde_json::to_string(&checks).expect("it is data")
+        };
+        let all = worlds.iter().flat_map(|world| {
+            let judged = |intention| judged(world, intention);
+            intentions.iter().map(judged).collect::<Vec<_>>()
+        });
+        all.collect()
+    }
+
+    #[test]
+    fn rules_read_nothing_that_is_left_out_of_pods_that_run() {
+        let whole = answers(&worlds(|_| ()));
+        let reducer = Reducer::default();
+        assert_eq!(answers(&worlds(|pod| reducer.reduce(pod))), whole);
+        let without_needs = worlds(|pod| pod.needs = None);
+        assert_ne!(answers(&without_needs), whole, "the cases need something");
+        let without_requests = worlds(|pod| pod.requests = std::sync::Arc::default());
+        assert_ne!(
+            answers(&without_requests),
+            whole,
+            "the cases request something"
+        );
+    }
 }

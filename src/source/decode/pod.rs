@@ -1,6 +1,7 @@
 //! Decodes core/v1 Pod. It must not read containers' environment, arguments beside those of feature gates, or volumes' contents.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -322,9 +323,9 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
     let annotations = metadata.annotations.unwrap_or_default();
     let spec = object.spec;
     let status = object.status;
-    let requests = requests(&spec);
+    let requests = Arc::new(requests(&spec));
     // No Pod is without containers: such a one was never shown whole.
-    let needs = (!spec.containers.is_empty()).then(|| Box::new(needs(&spec, status.qos_class)));
+    let needs = (!spec.containers.is_empty()).then(|| Arc::new(needs(&spec, status.qos_class)));
     let component = spec.containers.iter().find_map(component);
     let controller = metadata
         .owner_references
