@@ -150,6 +150,11 @@ fn needs(pod: &Value) -> PodNeeds {
     }
 }
 
+/// Gates of `served-api` in a minor, each with the versions of its API.
+pub fn apis_of_gates(minor: u32) -> Vec<(&'static str, &'static [&'static str])> {
+    crate::check::served_api::needed(crate::model::version::Minor(minor)).collect()
+}
+
 /// Why a component would not start: what the component says of each fault. `question` has `kind`, `minor`,
 /// `emulated` or null, `gates` as flags have them, and whether they stand in a kubelet's `file`.
 ///

@@ -76,6 +76,8 @@ mod replicas;
 mod requirements;
 #[path = "live/rows.rs"]
 mod rows;
+#[path = "live/served.rs"]
+mod served;
 #[path = "live/skew.rs"]
 mod skew;
 #[path = "live/starts.rs"]
@@ -152,6 +154,11 @@ fn main() -> ExitCode {
         let name = format!("{minor}::{}", logged::NAME);
         let clusters = Arc::clone(&clusters);
         add(name, Box::new(move || logged::works(&clusters, &minor)));
+    }
+    for minor in testkit::minors() {
+        let name = format!("{minor}::{}", served::NAME);
+        let clusters = Arc::clone(&clusters);
+        add(name, Box::new(move || served::works(&clusters, &minor)));
     }
     if let [.., before, newest] = testkit::minors().as_slice() {
         let name = format!("{newest}::{}", mixed::NAME);

@@ -20,6 +20,7 @@ pub(crate) mod plan;
 pub(crate) mod preflight;
 pub(crate) mod reduced;
 mod replicas;
+pub(crate) mod served_api;
 mod start;
 pub(crate) mod suppression;
 mod syntax;
@@ -71,6 +72,7 @@ pub(crate) const RULES: &[Rule] = &[
     oldest_scheduler::RULE,
     order::RULE,
     replicas::RULE,
+    served_api::RULE,
     syntax::RULE,
     unknown_gate::RULE,
     version_skew::RULE,

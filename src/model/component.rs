@@ -193,6 +193,8 @@ pub(crate) enum Told {
     Pool(String),
     /// Gates of kubeadm itself, of the cluster that it set up: told beside the API server, which it does not concern.
     OfKubeadm(BTreeMap<String, bool>),
+    /// What an API server is told to serve (`--runtime-config`): groups with versions, and stages; nothing where nobody says.
+    RuntimeConfig(BTreeMap<String, bool>),
     /// A kubelet's `cpuManagerPolicy`, as it runs: in 1.35 what it declares depends on it.
     CpuManagerPolicy(String),
     /// What it counted since it started.

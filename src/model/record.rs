@@ -38,6 +38,7 @@ pub(crate) struct StatementRecord {
     pub(crate) cpu_manager_policy: Option<String>,
     /// Gates of kubeadm itself.
     pub(crate) kubeadm_gates: Option<BTreeMap<String, bool>>,
+    pub(crate) runtime_config: Option<BTreeMap<String, bool>>,
     pub(crate) version: Option<String>,
     pub(crate) emulation_version: Option<String>,
     pub(crate) min_compatibility_version: Option<String>,
@@ -101,6 +102,7 @@ impl StatementRecord {
             }
             Told::Started(at) => self.started_at = Some(*at),
             Told::CpuManagerPolicy(policy) => self.cpu_manager_policy = Some(policy.clone()),
+            Told::RuntimeConfig(config) => self.runtime_config = Some(config.clone()),
             Told::OfKubeadm(gates) => self.kubeadm_gates = Some(gates.clone()),
             // Of one moment, and no setting.
             Told::Pool(_) | Told::Counts(_) => {}
@@ -125,6 +127,7 @@ impl StatementRecord {
             set.map(Told::Set),
             self.cpu_manager_policy.map(Told::CpuManagerPolicy),
             self.kubeadm_gates.map(Told::OfKubeadm),
+            self.runtime_config.map(Told::RuntimeConfig),
             (version != ComponentVersion::default()).then_some(Told::Version(version)),
             self.started_at.map(Told::Started),
         ]

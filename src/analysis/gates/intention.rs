@@ -84,6 +84,8 @@ pub(crate) struct Target {
     /// The versions before and after, those that the catalogue does not have among them; null where they are not known.
     pub(crate) versions: (Option<Behaviour>, Option<Behaviour>),
     pub(crate) setting: Setting,
+    /// Of an API server, what it is told to serve; null where nobody shows it.
+    pub(crate) runtime_config: Option<BTreeMap<String, bool>>,
     /// The intention is about it.
     pub(crate) is_meant: bool,
     /// Why it would not start.
@@ -180,6 +182,7 @@ fn target(
         after,
         versions,
         setting: next,
+        runtime_config: process.runtime_config.cloned(),
         is_meant,
         unknown,
     }

@@ -33,6 +33,8 @@ pub(super) struct Process<'w> {
     pub(super) configuration: Option<&'w Settings>,
     /// Of a kubelet, as it runs.
     pub(super) cpu_manager_policy: Option<&'w str>,
+    /// Of an API server, what it is told to serve.
+    pub(super) runtime_config: Option<&'w BTreeMap<String, bool>>,
     /// What it is started with next: a Pod's command line, a file.
     pub(super) stored: Vec<(Document, &'w Settings)>,
 }
@@ -50,6 +52,7 @@ impl<'w> Process<'w> {
             flags: None,
             configuration: None,
             cpu_manager_policy: None,
+            runtime_config: None,
             stored: Vec::new(),
         }
     }
@@ -78,6 +81,7 @@ impl<'w> Process<'w> {
             Told::Started(at) => self.started = self.started.max(Some(*at)),
             Told::Pool(pool) => self.pool = Some(pool.clone()),
             Told::Counts(_) | Told::OfKubeadm(_) => {}
+            Told::RuntimeConfig(config) => self.runtime_config = Some(config),
             Told::CpuManagerPolicy(policy) => self.cpu_manager_policy = Some(policy),
         }
     }

@@ -4,6 +4,7 @@
 //! other flag: those may hold what is secret.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufRead, Read};
 
@@ -21,12 +22,13 @@ const LOGGED: &str = "FLAG: ";
 const MAX_START: u64 = 1 << 20;
 
 /// Flags that are read.
-const READ: [&str; 5] = [
+const READ: [&str; 6] = [
     "--advertise-address",
     "--secure-port",
     "--feature-gates",
     "--emulated-version",
     "--min-compatibility-version",
+    "--runtime-config",
 ];
 
 /// Of a command line the program, if it is a component, and the flags of gates, emulation and its own address: other words never become values.
@@ -191,7 +193,26 @@ pub(crate) fn told_at(
             values(words, name).into_iter().next_back()
         }));
     }
+    if kind == ComponentKind::KubeApiserver {
+        told.push(Told::RuntimeConfig(runtime_config(words)));
+    }
     told
+}
+
+/// Groups and versions that are to be served or not; one without a value is (component-base `cli/flag/configuration_map.go`, apiserver
+/// `pkg/server/resourceconfig/helpers.go`, 1.37). What is no boolean is left out: the server does not start with it.
+fn runtime_config(words: &[String]) -> BTreeMap<String, bool> {
+    let pairs = values(words, "runtime-config").into_iter();
+    let pairs = pairs.flat_map(|value| value.split(','));
+    let read = |pair: &str| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, "true"));
+        let on = settings::boolean(value.trim())?;
+        Some((key.trim().to_owned(), on))
+    };
+    pairs
+        .filter_map(read)
+        .filter(|(key, _)| !key.is_empty())
+        .collect()
 }
 
 /// The address that an API server tells others of itself; null where it finds out by itself.
