@@ -132,10 +132,13 @@ pub(crate) fn is_served(version: &str, config: &BTreeMap<String, bool>) -> bool 
 }
 
 fn judge(facts: &Facts<'_>) -> Ruling {
+    let is_server = |it: &&Target| it.name.kind == ComponentKind::KubeApiserver;
+    let servers: Vec<&Target> = facts.targets.iter().filter(is_server).collect();
+    let is_server_seen = !servers.is_empty();
     let turned: BTreeSet<&str> = facts
         .meant()
         .flat_map(|target| APIS.iter().map(move |(gate, _)| (target, *gate)))
-        .filter(|(target, gate)| turns_on(target, gate))
+        .filter(|(target, gate)| turns_on(target, gate, is_server_seen))
         .map(|(_, gate)| gate)
         .collect();
     if turned.is_empty() {
@@ -148,12 +151,8 @@ fn judge(facts: &Facts<'_>) -> Ruling {
             ..Ruling::default()
         };
     }
-    let servers = facts.targets.iter();
-    let mut servers = servers
-        .filter(|it| it.name.kind == ComponentKind::KubeApiserver)
-        .peekable();
     let mut unknown = Vec::new();
-    if servers.peek().is_none() {
+    if !is_server_seen {
         unknown.push("no API server was seen".to_owned());
     }
     let mut lacking: BTreeMap<(&str, &[&str]), Vec<String>> = BTreeMap::new();
@@ -197,10 +196,18 @@ fn judge(facts: &Facts<'_>) -> Ruling {
     }
 }
 
-fn turns_on(target: &Target, gate: &str) -> bool {
+/// Whether a component turns a gate on whose API has to be asked for: a stable version is served unless somebody takes it away, and
+/// only who sees an API server can tell.
+fn turns_on(target: &Target, gate: &str, is_server_seen: bool) -> bool {
     let was_on = target.before.as_ref().and_then(|start| start.value(gate)) == Some(true);
-    let is_on = target.after.as_ref().and_then(|start| start.value(gate)) == Some(true);
-    is_on && !was_on
+    let Some(after) = target.after.as_ref().filter(|_| !was_on) else {
+        return false;
+    };
+    let mut known = needed(after.behaviour.emulated);
+    let versions = known.find_map(|(name, versions)| (name == gate).then_some(versions));
+    let nothing = BTreeMap::new();
+    let is_stable = versions.is_some_and(|all| all.iter().any(|it| is_served(it, &nothing)));
+    after.value(gate) == Some(true) && (is_server_seen || !is_stable)
 }
 
 #[cfg(test)]
