@@ -165,8 +165,8 @@ fn judge(facts: &Facts<'_>) -> Ruling {
             continue;
         };
         for (gate, versions) in needed(after.behaviour.emulated) {
-            let is_served = versions.iter().any(|version| is_served(version, config));
-            if turned.contains(gate) && !is_served {
+            let served = versions.iter().any(|version| is_served(version, config));
+            if turned.contains(gate) && !served {
                 let names = lacking.entry((gate, versions)).or_default();
                 names.push(server.name.to_string());
             }
