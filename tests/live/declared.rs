@@ -223,7 +223,10 @@ fn stale_after_a_downgrade(cluster: &Cluster, oldest: &str) -> Result<(), Box<dy
 }
 
 fn a_silent_kubelet_is_unknown(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
-    let answer = declared(cluster, "admin", &["--max-age", "0s"])?;
+    // A living kubelet may have been heard of in this very second: it is asked what will be in a minute.
+    let later = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(60);
+    let arguments = ["--max-age", "10s", "--now", &later.to_string()];
+    let answer = declared(cluster, "admin", &arguments)?;
     says(&answer, "n1", ["Unknown", "past-max-age"])?;
     cluster.kill("kubelet-n1")?;
     wait(cluster, "n1", "an unknown Ready", |node| {
