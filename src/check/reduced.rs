@@ -1,4 +1,4 @@
-//! What rules read of a Pod that runs, and nothing else: of a hundred thousand of them the rest would take gigabytes.
+//! What rules read of a Pod that runs, and nothing else: of a hundred thousand of them the rest is most of the memory.
 //!
 //! A rule that comes to read another field of such a Pod adds it here; a test compares answers of whole Pods and of reduced ones.
 //! It must not touch a Pod without a node: these are few, and rules name who nominated them.
