@@ -50,7 +50,8 @@ pub fn audit_line(bytes: &[u8]) {
 
 /// Objects in JSON or YAML.
 pub fn document(bytes: &[u8]) {
-    drop(crate::source::document::read(bytes));
+    let mut reading = crate::source::document::read(bytes);
+    crate::source::document::place(bytes, &mut reading.contents);
 }
 
 /// The note of a `Preempted` event.

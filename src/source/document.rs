@@ -149,7 +149,7 @@ pub(super) fn read_to_keep(bytes: &[u8]) -> Reading {
 }
 
 fn read_into(mut reading: Reading, bytes: &[u8]) -> Reading {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = without_mark(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else {
         reading.faults.push("it is not UTF-8 text".to_owned());
         reading.is_broken = true;
@@ -161,10 +161,23 @@ fn read_into(mut reading: Reading, bytes: &[u8]) -> Reading {
         Some(_) if names_an_object(text) => read_yaml(text, &mut reading),
         Some(_) => reading.faults.push(NO_OBJECT.to_owned()),
     }
-    if is_setting(text.as_bytes()) && text.len() <= MAX_PLACED {
-        places::fill(text, &mut reading.contents);
-    }
     reading
+}
+
+/// Fills in where settings stand in the bytes that these contents were read of: of a file, which a person can open, and of nothing
+/// else, since all of it is read once more.
+pub(crate) fn place(bytes: &[u8], contents: &mut [Content]) {
+    let bytes = without_mark(bytes);
+    if bytes.len() <= MAX_PLACED
+        && is_setting(bytes)
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        places::fill(text, contents);
+    }
+}
+
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 /// Configuration is smaller; of a dump of a cluster nobody asks for a line.

@@ -173,6 +173,7 @@ fn config_map(text: &str, object: &Node) -> Vec<Statement> {
             return Vec::new();
         };
         let mut contents = document::read(inner.as_bytes()).contents;
+        document::place(inner.as_bytes(), &mut contents);
         for settings in settings(&mut contents) {
             for at in settings.places.at.values_mut() {
                 let inside = Position {
@@ -279,6 +280,7 @@ mod tests {
             let column = in_line.chars().count() as u64 + 1;
             let text = text.replace('>', "");
             let mut contents = document::read(text.as_bytes()).contents;
+            document::place(text.as_bytes(), &mut contents);
             let found = settings(&mut contents).flat_map(|it| it.places.at.clone());
             let found: Vec<(u64, u64)> = found
                 .filter(|(name, _)| name == "Marked" || name.contains("(Marked)"))

@@ -41,26 +41,20 @@ pub(super) fn alone(
     )? {
         None => Ok(collected),
         Some(Foreign::Metrics) => Err(OfflineError::NamelessMetrics(path.to_owned())),
-        Some(Foreign::Unknown { fault, .. } | Foreign::NoObjects { fault, .. }) => {
-            Err(OfflineError::Foreign {
-                path: path.to_owned(),
-                fault,
-            })
-        }
+        Some(Foreign::Other { fault, .. }) => Err(OfflineError::Foreign {
+            path: path.to_owned(),
+            fault,
+        }),
     }
 }
 
 /// What bytes are that hold no objects and no log.
 pub(super) enum Foreign {
     Metrics,
-    /// It is broken, or was not read to its end.
-    Unknown {
+    Other {
         fault: String,
-        mentions_gates: bool,
-    },
-    /// Nothing is wrong with it, but it is something else.
-    NoObjects {
-        fault: String,
+        /// It is no text of its form, or was not read to its end; else nothing is wrong with it, but it is something else.
+        is_broken: bool,
         mentions_gates: bool,
     },
 }
@@ -98,8 +92,9 @@ pub(super) fn take(
     let documents = printed_dump::read(&mut reader, MAX_BYTES).map_err(fail)?;
     if let Some(fault) = budget.fault().filter(|_| budget.is_spent()) {
         // Nobody means that; its beginning is not worth the time.
-        return Ok(Some(Foreign::Unknown {
+        return Ok(Some(Foreign::Other {
             fault,
+            is_broken: true,
             mentions_gates: true,
         }));
     }
@@ -113,22 +108,15 @@ pub(super) fn take(
     reading.faults.extend(budget.fault());
     reading.faults.extend(documents.fault);
     if reading.is_foreign() {
-        let fault = reading.faults.join("; ");
-        let mentions_gates = document::mentions_gates(&documents.bytes);
-        return Ok(Some(if reading.is_broken || budget.fault().is_some() {
-            Foreign::Unknown {
-                fault,
-                mentions_gates,
-            }
-        } else {
-            Foreign::NoObjects {
-                fault,
-                mentions_gates,
-            }
+        return Ok(Some(Foreign::Other {
+            fault: reading.faults.join("; "),
+            is_broken: reading.is_broken || budget.fault().is_some(),
+            mentions_gates: document::mentions_gates(&documents.bytes),
         }));
     }
     if path.is_file() {
         // An entry of an archive is no file that somebody could open.
+        document::place(&documents.bytes, &mut reading.contents);
         let name = path.strip_prefix(".").unwrap_or(path);
         let name: Arc<str> = name.display().to_string().into();
         for settings in places::settings(&mut reading.contents) {

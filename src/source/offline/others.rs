@@ -42,25 +42,23 @@ impl<'l> Others<'l> {
     /// Takes a file in that holds no objects. Returns whether nobody knows what it is, which is told as of other trees.
     pub(super) fn take(&mut self, name: &str, found: &Foreign) -> bool {
         let ends = |all: &[&str]| all.iter().any(|end| name.ends_with(end));
-        let list = match found {
-            Foreign::Metrics => return true,
-            Foreign::Unknown { mentions_gates, .. } if self.is_template(name) => {
-                if *mentions_gates {
-                    &mut self.unread_templates
-                } else {
-                    &mut self.templates
-                }
-            }
-            Foreign::Unknown { fault, .. } if ends(&OBJECTS) => {
+        let Foreign::Other {
+            fault,
+            is_broken,
+            mentions_gates,
+        } = found
+        else {
+            return true;
+        };
+        let list = match (is_broken, mentions_gates) {
+            (true, true) if self.is_template(name) => &mut self.unread_templates,
+            (true, false) if self.is_template(name) => &mut self.templates,
+            (true, _) if ends(&OBJECTS) => {
                 self.broken.push((name.to_owned(), fault.clone()));
                 return false;
             }
-            Foreign::Unknown { mentions_gates, .. } | Foreign::NoObjects { mentions_gates, .. }
-                if *mentions_gates && !ends(&PROSE) =>
-            {
-                &mut self.unknown_forms
-            }
-            Foreign::Unknown { .. } | Foreign::NoObjects { .. } => {
+            (_, true) if !ends(&PROSE) => &mut self.unknown_forms,
+            _ => {
                 self.empty += 1;
                 return false;
             }
@@ -126,14 +124,13 @@ mod tests {
         let names = ["c/Chart.yaml", "c/templates/a.yaml", "templates/b.yaml"];
         let names = names.map(str::to_owned).into();
         let mut others = Others::of(&names);
-        let broken = |mentions_gates| Foreign::Unknown {
+        let found = |is_broken, mentions_gates| Foreign::Other {
             fault: "x".to_owned(),
+            is_broken,
             mentions_gates,
         };
-        let other = |mentions_gates| Foreign::NoObjects {
-            fault: "x".to_owned(),
-            mentions_gates,
-        };
+        let broken = |mentions_gates| found(true, mentions_gates);
+        let other = |mentions_gates| found(false, mentions_gates);
         for (name, found) in [
             ("c/templates/a.yaml", broken(false)),
             ("c/templates/_gates.tpl", broken(true)),
