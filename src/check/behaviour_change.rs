@@ -9,6 +9,7 @@ use crate::answer::check_report::Finding;
 use crate::answer::gate_skew::Severity;
 use crate::answer::parts::some;
 use crate::catalogue::{Catalogue, META_GATES};
+use crate::model::needs::ContainerNeeds;
 use crate::model::pod::Pod;
 
 pub(super) const RULE: Rule = Rule {
@@ -129,18 +130,18 @@ const MATTERS: &[(&str, Matters)] = &[
 ];
 
 fn restarts(pod: &Pod) -> bool {
-    let needs = pod.needs.as_ref();
-    needs.is_some_and(|needs| {
-        let containers = needs.containers.iter().chain(&needs.init_containers);
-        containers.clone().any(|it| !it.exit_actions.is_empty())
-    })
+    any_container(pod, |it| !it.exit_actions.is_empty())
 }
 
 fn claims_devices(pod: &Pod) -> bool {
-    let needs = pod.needs.as_ref();
-    needs.is_some_and(|needs| {
-        let containers = needs.containers.iter().chain(&needs.init_containers);
-        containers.clone().any(|it| it.resources.claims.is_some())
+    any_container(pod, |it| it.resources.claims.is_some())
+}
+
+/// Whether it is so of a container, ephemeral ones apart.
+fn any_container(pod: &Pod, is_so: fn(&ContainerNeeds) -> bool) -> bool {
+    pod.needs.as_ref().is_some_and(|needs| {
+        let mut containers = needs.containers.iter().chain(&needs.init_containers);
+        containers.any(is_so)
     })
 }
 

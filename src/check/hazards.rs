@@ -1,6 +1,6 @@
 //! Rule: a gate is switched in API servers that is known to harm kubelets of old versions, on or off.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Docs, Facts, Rule, Ruling, finding};
 use crate::analysis::gates::hazard::{self, Switch};
@@ -107,7 +107,7 @@ fn told(
     harmed: &BTreeMap<Minor, Vec<String>>,
 ) -> Finding {
     let hazard = switch.hazard;
-    let nodes: Vec<&String> = harmed.values().flatten().collect();
+    let nodes: BTreeSet<&String> = harmed.values().flatten().collect();
     let mut pods: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for pod in facts.world.pods().map(|pod| &pod.value) {
         if let Some(node) = pod.node.as_ref().filter(|node| nodes.contains(node))

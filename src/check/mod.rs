@@ -108,13 +108,16 @@ impl Facts<'_> {
 
     /// The file that sets a component up which a finding is about, where its line is not known.
     fn file_of(&self, subject: &str) -> Option<Location> {
-        let is_named = |target: &&Target| {
+        let is_named = |target: &Target| {
             let name = target.name.to_string();
             subject.split(", ").any(|known| known == name)
         };
-        let named = self.targets.iter().filter(is_named);
-        let mut places = named.flat_map(|target| &target.setting.places);
-        let file = places.find_map(|(_, places)| places.file.as_ref())?;
+        // Of a cluster none has a file, and names of thousands need not be made.
+        let file = self.targets.iter().find_map(|target| {
+            let mut places = target.setting.places.iter();
+            let file = places.find_map(|(_, places)| places.file.as_ref());
+            file.filter(|_| is_named(target))
+        })?;
         Some(Location {
             path: file.to_string(),
             line: None,
@@ -179,11 +182,10 @@ impl Rule {
             let known = finding.location.take();
             finding.location = known.or_else(|| facts.file_of(&finding.subject));
         }
-        let unread = facts.unread();
         let is_alone = || OF_CLUSTER.contains(&self.id) && facts.is_configuration_alone();
         let (unknown, skipped) = match unknown {
             // What was not read may be what is lacking.
-            Some(why) if is_alone() => match unread.clone() {
+            Some(why) if is_alone() => match facts.unread() {
                 Some(unread) => (Some(unread), None),
                 None => (
                     None,
@@ -192,7 +194,10 @@ impl Rule {
             },
             unknown => (unknown, skipped),
         };
-        let unknown = unknown.or_else(|| unread.filter(|_| skipped.is_none()));
+        let unknown = match (unknown, &skipped) {
+            (None, None) => facts.unread(),
+            (unknown, _) => unknown,
+        };
         let status = match (findings.is_empty(), &unknown, &skipped) {
             (false, ..) => Status::Fail,
             (true, Some(_), _) => Status::Unknown,

@@ -1,8 +1,8 @@
 //! Rule: a gate is on in a component while it is off in one that has to have it first.
 //!
 //! On goes API servers, then what acts by their objects, then pools; off goes the reverse way: at no moment has a later one on what an
-//! earlier one has off. No comment of a gate in Kubernetes 1.35 to 1.37 (`pkg/features`) asks for another order; what a public report
-//! asks for is a hazard (`hazards`).
+//! earlier one has off. Words for an order were searched for in the comments of gates of Kubernetes 1.35.4, 1.36.3 and 1.37.2
+//! (`pkg/features`): none asks for another order of components. What a public report asks for is a hazard (`hazards`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

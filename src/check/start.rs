@@ -61,15 +61,16 @@ pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Word
             let minor = target.after.as_ref().map(|after| after.behaviour.binary);
             let kind = target.name.kind;
             let key = (kind, minor, words.message.clone());
-            let sources = sources(target, fault);
-            let prints = target.after.as_ref().map(|after| fault.words(after));
-            let dies = dies(kind, fault, &sources, &prints.unwrap_or_default());
-            let known = alike.entry(key).or_insert_with(|| Found {
-                names: Vec::new(),
-                words,
-                dies,
-                sources,
-                places: Vec::new(),
+            let known = alike.entry(key).or_insert_with(|| {
+                let sources = sources(target, fault);
+                let prints = target.after.as_ref().map(|after| fault.words(after));
+                Found {
+                    names: Vec::new(),
+                    words,
+                    dies: dies(kind, fault, &sources, &prints.unwrap_or_default()),
+                    sources,
+                    places: Vec::new(),
+                }
             });
             known.names.push(target.name.to_string());
             for place in places(target, &broken) {

@@ -157,13 +157,13 @@ fn moves(facts: &Facts<'_>) -> Vec<Finding> {
             ];
             return finding(some(&names), message, evidence, advice);
         }
-            let message = format!(
-                "kube-apiserver would move {} minors at once; it must not leave one out",
-                new.0 - old.0
-            );
-            let next = Minor(old.0 + 1);
-            let advice = [format!("move to {next} first: --to-version {next}")];
-            finding(some(&names), message, evidence, advice)
+        let message = format!(
+            "kube-apiserver would move {} minors at once; it must not leave one out",
+            new.0 - old.0
+        );
+        let next = Minor(old.0 + 1);
+        let advice = [format!("move to {next} first: --to-version {next}")];
+        finding(some(&names), message, evidence, advice)
     });
     found.collect()
 }

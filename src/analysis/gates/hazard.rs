@@ -2,9 +2,12 @@
 //!
 //! Each entry has its public report as its source. What is not here is not known to be harmless.
 
+use std::cell::LazyCell;
+
 use super::effective::Tables;
 use super::intention::{self, Target};
 use super::process::{self, Process};
+use crate::catalogue::Behaviour;
 use crate::model::component::{ComponentKind, ComponentName};
 use crate::model::version::Minor;
 use crate::model::world::World;
@@ -46,14 +49,19 @@ pub(crate) struct Switch<'t> {
 
 /// Every hazard that is switched, or may be.
 pub(crate) fn switched<'t>(world: &World, targets: &'t [Target]) -> Vec<Switch<'t>> {
-    let processes = process::all(world, None);
+    // They are all looked through only for a server that is old enough.
+    let processes = LazyCell::new(|| process::all(world, None));
     let mut tables = Tables::default();
     let mut switches = Vec::new();
     for hazard in HAZARDS {
         let mut servers = Vec::new();
-        for target in targets.iter().filter(|it| it.is_meant) {
-            let process = processes.iter().find(|it| it.name == target.name);
-            let Some(process) = process.filter(|_| is_server(target)) else {
+        let is_past = |version: Option<Behaviour>| {
+            version.is_some_and(|it| it.emulated >= hazard.by_servers_before)
+        };
+        let is_open = |it: &&Target| !(is_past(it.versions.0) && is_past(it.versions.1));
+        let meant = targets.iter().filter(|it| it.is_meant && is_server(it));
+        for target in meant.filter(is_open) {
+            let Some(process) = processes.iter().find(|it| it.name == target.name) else {
                 continue;
             };
             let before = intention::setting(process);

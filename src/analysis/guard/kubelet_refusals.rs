@@ -49,7 +49,7 @@ fn read(facts: &Facts<'_>) -> Readings {
             .nodes
             .iter()
             .find(|it| Some(&it.node.name) == pod.node.as_ref());
-        let is_here = |name: &String| facts.world.nodes().any(|it| it.value.name == *name);
+        let is_here = |name: &String| facts.world.node(name).is_some();
         if own.is_none() && pod.node.as_ref().is_some_and(is_here) {
             continue;
         }

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::answer::check_report::Check;
-use crate::check::RULES;
 use crate::check::suppression::{self, Suppression};
 use crate::cli::runtime::Runtime;
 use crate::cli::say;
@@ -42,16 +41,7 @@ impl SuppressionArgs {
         Ok(Accepted(entries))
     }
 
-    /// The list of preflight; null where none was asked for.
-    pub(super) fn read(
-        &self,
-        runtime: &Runtime,
-        env: &mut Env,
-    ) -> Result<Option<Vec<Suppression>>, Error> {
-        let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
-        Ok(self.accepted(&ids, runtime, env)?.0)
-    }
-
+    /// The list; null where none was asked for.
     fn entries(&self, runtime: &Runtime, env: &mut Env) -> Result<Option<Vec<Suppression>>, Error> {
         let Some(path) = &self.suppressions else {
             return Ok(None);
