@@ -151,20 +151,87 @@ fn needs(pod: &Value) -> PodNeeds {
     }
 }
 
-/// Gates of `served-api` in a minor, each with the versions of its API.
-pub fn apis_of_gates(minor: u32) -> Vec<(&'static str, &'static [&'static str])> {
-    crate::check::served_api::needed(crate::model::version::Minor(minor)).collect()
+/// Gates of a minor with an API of their own, each with the versions of which one has to be served, and its resources.
+pub fn apis_of_gates(
+    minor: u32,
+) -> Vec<(
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+)> {
+    let needs = crate::catalogue::apis::NEEDS.iter();
+    let minor = crate::model::version::Minor(minor);
+    let of_minor =
+        needs.filter_map(|need| Some((need.gate, need.versions(minor)?, need.resources)));
+    of_minor.collect()
 }
 
-/// Why a component would not start: what the component says of each fault. `question` has `kind`, `minor`,
-/// `emulated` or null, `gates` as flags have them, and whether they stand in a kubelet's `file`.
+/// Gates with which an API server of a minor never becomes ready where their API is not served, each with what `/readyz` lacks.
+pub fn apis_waited_for(minor: u32) -> std::collections::BTreeMap<&'static str, String> {
+    let needs = crate::catalogue::apis::NEEDS.iter();
+    let minor = crate::model::version::Minor(minor);
+    let waiting = needs.filter_map(|need| Some((need.gate, need.waited_for(minor)?.to_owned())));
+    waiting.collect()
+}
+
+/// Groups and versions of all minors that are known.
+pub fn api_versions() -> Vec<&'static str> {
+    let minors = crate::catalogue::Catalogue::known().minors();
+    let known = minors.filter_map(crate::catalogue::apis::of);
+    let known: std::collections::BTreeSet<&str> = known.flat_map(|it| it.keys().copied()).collect();
+    known.into_iter().collect()
+}
+
+/// Why a component would not start: what the component says of each fault. `question` has `kind`, `minor`, `emulated` or null,
+/// `gates` as flags have them, further `flags`, and whether gates stand in a kubelet's `file`.
 ///
 /// # Panics
 ///
 /// Where the question is none.
 pub fn start(question: &Value) -> Vec<String> {
+    let (start, setting) = asked(question);
+    let faults = crate::analysis::gates::start::faults(&start, &setting);
+    faults.iter().map(|fault| fault.words(&start)).collect()
+}
+
+/// Whether an API server serves each resource that belongs to a gate, by the version.
+///
+/// # Panics
+///
+/// Where the question is none, or is about none.
+pub fn served(
+    question: &Value,
+) -> std::collections::BTreeMap<&'static str, Vec<(&'static str, bool)>> {
+    use crate::analysis::gates::apis::Served;
+    use crate::catalogue::apis::{NEEDS, of};
+    let (start, setting) = asked(question);
+    let config = setting.runtime_config.unwrap_or_default();
+    let served = Served::new(&start, &config).expect("an API server of a known minor");
+    let mut found = std::collections::BTreeMap::<_, Vec<_>>::new();
+    for (version, registered) in of(start.behaviour.binary).into_iter().flatten() {
+        for resource in registered.resources.keys() {
+            let Some(need) = NEEDS.iter().find(|it| it.is_of(version, resource)) else {
+                continue;
+            };
+            let is_stored = !need.is_stored_by_gate || start.value(need.gate) == Some(true);
+            let is_served = is_stored && served.has(version, &[resource]);
+            found
+                .entry(*version)
+                .or_default()
+                .push((*resource, is_served));
+        }
+    }
+    found
+}
+
+fn asked(
+    question: &Value,
+) -> (
+    crate::analysis::gates::start::Start,
+    crate::analysis::gates::intention::Setting,
+) {
     use crate::analysis::gates::intention::Setting;
-    use crate::analysis::gates::start::{self, Source, Start};
+    use crate::analysis::gates::start::{Source, Start};
     use crate::catalogue::Behaviour;
     use crate::model::component::{ComponentKind, ComponentVersion, Settings, Told};
     use crate::model::version::Minor;
@@ -181,12 +248,17 @@ pub fn start(question: &Value) -> Vec<String> {
     let keys = ["gates", "emulated", "compatible"];
     let given = flags.iter().zip(keys);
     let given = given.filter_map(|(flag, key)| Some(format!("--{flag}={}", word(key)?)));
+    let further = question["flags"].as_array().into_iter().flatten();
+    let further = further.filter_map(|flag| flag.as_str().map(str::to_owned));
+    let given = given.chain(further);
     let mut settings = Settings::default();
     let mut version = ComponentVersion::default();
+    let mut config = None;
     for told in crate::source::component::flags::told(kind, &given.collect::<Vec<_>>()) {
         match told {
             Told::Set(set) => settings = set,
             Told::Version(told) => version = told,
+            Told::RuntimeConfig(told) => config = Some(told),
             _ => {}
         }
     }
@@ -202,10 +274,10 @@ pub fn start(question: &Value) -> Vec<String> {
     let refused = settings.refused.into_iter();
     let setting = Setting {
         refused: refused.map(|words| (Source::Flag, words)).collect(),
+        runtime_config: config,
         ..Setting::default()
     };
-    let faults = start::faults(&start, &setting);
-    faults.iter().map(|fault| fault.words(&start)).collect()
+    (start, setting)
 }
 
 /// Names of gates of all minors that are known.

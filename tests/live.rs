@@ -8,6 +8,8 @@
     reason = "the main of a test target says why it did nothing"
 )]
 
+#[path = "live/api_server.rs"]
+mod api_server;
 #[path = "live/audited.rs"]
 mod audited;
 #[path = "live/both.rs"]
@@ -157,8 +159,7 @@ fn main() -> ExitCode {
     }
     for minor in testkit::minors() {
         let name = format!("{minor}::{}", served::NAME);
-        let clusters = Arc::clone(&clusters);
-        add(name, Box::new(move || served::works(&clusters, &minor)));
+        add(name, Box::new(move || served::works(&minor)));
     }
     if let [.., before, newest] = testkit::minors().as_slice() {
         let name = format!("{newest}::{}", mixed::NAME);

@@ -3,6 +3,7 @@
 //! Pure data with look-ups: what upstream's sources say, never what a cluster runs. A minor that is not in the data is not
 //! known; nothing here guesses. The data lies in `data/gates/` and is made by `make generate` (data/gates/README.md).
 
+pub(crate) mod apis;
 mod data;
 pub(crate) mod dependencies;
 mod history;

@@ -20,6 +20,7 @@ pub(crate) mod plan;
 pub(crate) mod preflight;
 pub(crate) mod reduced;
 mod replicas;
+mod runtime_config;
 pub(crate) mod served_api;
 mod start;
 pub(crate) mod suppression;
@@ -72,6 +73,7 @@ pub(crate) const RULES: &[Rule] = &[
     oldest_scheduler::RULE,
     order::RULE,
     replicas::RULE,
+    runtime_config::RULE,
     served_api::RULE,
     syntax::RULE,
     unknown_gate::RULE,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{Facts, version_skew};
+use super::{Facts, served_api, version_skew};
 use crate::analysis::fulfilment::leaving;
 use crate::analysis::gates::intention::{self, Intention};
 use crate::analysis::gates::skew::Request;
@@ -165,6 +165,11 @@ pub(crate) fn smallest_change(facts: &Facts<'_>) -> Vec<String> {
                 places.unwrap_or(&BTreeSet::new()),
             );
         }
+        for key in mending.apis {
+            let is_flag = key.starts_with("--");
+            let of = if is_flag { "" } else { " of --runtime-config" };
+            say(format!("take {key} out{of}"), &BTreeSet::new());
+        }
         for (place, words) in mending.corrected {
             say(
                 format!("correct what cannot be read, {words}"),
@@ -188,5 +193,11 @@ pub(crate) fn smallest_change(facts: &Facts<'_>) -> Vec<String> {
     } else {
         version_skew::first(facts)
     };
-    first.into_iter().chain(sentences).chain(set).collect()
+    let apis = served_api::changes(facts);
+    first
+        .into_iter()
+        .chain(sentences)
+        .chain(apis)
+        .chain(set)
+        .collect()
 }

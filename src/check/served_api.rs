@@ -1,237 +1,217 @@
-//! Rule: the API that a gate is about is served where the gate is turned on.
+//! Rule: the API that a gate is about is served where the gate is on.
 //!
-//! A gate lets an API server store objects of a group and version; whether it serves them is said by `--runtime-config`, and alpha
-//! and beta versions are not served unless it says so (kubernetes 1.35.4, 1.36.3, 1.37.2: `pkg/registry/*/rest/storage_*.go`,
-//! `pkg/controlplane/instance.go`; apiserver `pkg/server/resourceconfig/helpers.go`). What is served now is not asked for: after
-//! the move the versions are others.
+//! A gate lets an API server store objects of a group and version, or components read them; whether they are served is said by
+//! `--runtime-config`, and alpha and beta versions are not served unless it says so (`analysis::gates::apis`). Which version components
+//! read changes with their binary. What is served now is not asked for: after the move the versions are others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{Docs, Facts, Rule, Ruling, finding, start};
+use crate::analysis::gates::apis::Served;
 use crate::analysis::gates::intention::Target;
+use crate::analysis::gates::start::{Fault, Start};
 use crate::answer::gate_skew::Severity;
 use crate::answer::parts::some;
-use crate::model::component::ComponentKind;
+use crate::catalogue::apis::{NEEDS, Need};
+use crate::model::component::{ComponentKind, RuntimeConfig};
 use crate::model::version::Minor;
 
 pub(super) const RULE: Rule = Rule {
     id: "served-api",
-    title: "the API that a gate is about is served where it is turned on",
+    title: "the API that a gate is about is served where it is on",
     severity: Severity::Error,
     docs: Docs {
-        what: "Looks for gates that are turned on and that need a group and version which is alpha or beta, and compares it with \
-               --runtime-config of the API servers, as static Pods, kubeadm's configuration and command lines have it.",
+        what: "Looks for gates that would be on and whose group and version components read, and compares it with what the API servers \
+               would serve: --runtime-config, as static Pods, kubeadm's configuration and command lines have it, what the binary \
+               registers, and what is emulated. What was lacking before the move as well is not told.",
         why: "The feature is on and cannot be used: every object of it is refused as unknown. Some API servers never become ready \
-              then, for they wait for objects that they do not serve: one of 1.35 with PodCertificateRequest, one of 1.36 with \
-              GenericWorkload (informer-sync in /readyz).",
+              then, for they wait for objects that they do not serve: with CoordinatedLeaderElection, MutatingAdmissionPolicy or \
+              PodCertificateRequest, with StorageVersionAPI, and in 1.36 with GenericWorkload (informer-sync in /readyz).",
         cannot_see: "Versions that a plugin or a vendor's server serves; --runtime-config of an API server whose command line nobody \
-                     shows; and gates whose API lies in a module of its own, as admission policies do.",
+                     shows; and before 1.35 which version components read.",
         example: "GenericWorkload would be on, and scheduling.k8s.io/v1beta1 is not served",
     },
     judge,
 };
 
-/// Versions of a gate's API, from a minor on; of several one is enough. Newest first.
-type Versions = (Minor, &'static [&'static str]);
+/// What a server lacks for a gate.
+struct Lack {
+    gate: &'static str,
+    /// Of these one has to be served.
+    versions: &'static [&'static str],
+    /// The one to ask for.
+    asked: &'static str,
+    /// What is emulated, where that one is newer.
+    emulated: Option<Minor>,
+    /// Without which the server never becomes ready.
+    waits: Option<&'static str>,
+}
 
-/// By gate; sorted. A minor before the first is not told of. A 1.37.2 does not serve `certificates.k8s.io/v1alpha1` whatever it is
-/// told, and says nothing of it.
-const APIS: &[(&str, &[Versions])] = &[
-    (
-        "ClusterTrustBundle",
-        &[
-            (
-                Minor(37),
-                &["certificates.k8s.io/v1", "certificates.k8s.io/v1beta1"],
-            ),
-            (
-                Minor(35),
-                &[
-                    "certificates.k8s.io/v1beta1",
-                    "certificates.k8s.io/v1alpha1",
-                ],
-            ),
-        ],
-    ),
-    (
-        "CompositePodGroup",
-        &[(Minor(37), &["scheduling.k8s.io/v1alpha3"])],
-    ),
-    (
-        "EvictionRequestAPI",
-        &[(Minor(37), &["lifecycle.k8s.io/v1alpha1"])],
-    ),
-    (
-        "GenericWorkload",
-        &[
-            (
-                Minor(37),
-                &["scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"],
-            ),
-            (Minor(36), &["scheduling.k8s.io/v1alpha2"]),
-            (Minor(35), &["scheduling.k8s.io/v1alpha1"]),
-        ],
-    ),
-    (
-        "PodCertificateRequest",
-        &[
-            (
-                Minor(37),
-                &["certificates.k8s.io/v1", "certificates.k8s.io/v1beta1"],
-            ),
-            (Minor(35), &["certificates.k8s.io/v1beta1"]),
-        ],
-    ),
-    (
-        "StorageVersionMigrator",
-        &[
-            (
-                Minor(37),
-                &[
-                    "storagemigration.k8s.io/v1",
-                    "storagemigration.k8s.io/v1beta1",
-                ],
-            ),
-            (Minor(35), &["storagemigration.k8s.io/v1beta1"]),
-        ],
-    ),
-];
-
-/// Gates of the table with the versions that they need in a minor.
-pub(crate) fn needed(
-    minor: Minor,
-) -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
-    APIS.iter().filter_map(move |(gate, all)| {
-        let versions = all.iter().find(|(since, _)| *since <= minor)?;
-        Some((*gate, versions.1))
+/// What a server would lack for a gate that is on; null where it is served, or where nobody knows.
+fn lack(start: &Start, config: &RuntimeConfig, need: &Need) -> Option<Lack> {
+    let versions = need.versions(start.behaviour.binary)?;
+    let served = Served::new(start, config)?;
+    if versions.iter().any(|it| served.has(it, need.resources)) {
+        return None;
+    }
+    let is_late = |version: &str| served.is_too_new(version, need.resources);
+    let known = versions.iter().find(|it| !is_late(it));
+    let asked = known.or(versions.first())?;
+    Some(Lack {
+        gate: need.gate,
+        versions,
+        asked,
+        emulated: is_late(asked).then_some(start.behaviour.emulated),
+        waits: need.waited_for(start.behaviour.binary),
     })
 }
 
-/// Whether `--runtime-config` lets a version be served. What is closer counts: the version, then its stage, then all.
-pub(crate) fn is_served(version: &str, config: &BTreeMap<String, bool>) -> bool {
-    let name = version.rsplit('/').next().unwrap_or_default();
-    let stage = if name.contains("alpha") {
-        "api/alpha"
-    } else if name.contains("beta") {
-        "api/beta"
-    } else {
-        "api/ga"
+impl Lack {
+    /// What has to be added to the flags of the API servers.
+    fn flags(&self) -> String {
+        let asked = format!("--runtime-config={}=true", self.asked);
+        match self.emulated {
+            Some(_) => format!("{asked} --runtime-config-emulation-forward-compatible=true"),
+            None => asked,
+        }
+    }
+
+    fn evidence(&self, servers: &[String]) -> impl Iterator<Item = String> {
+        let why = match self.emulated {
+            Some(minor) => format!("emulates {minor}, and {} is newer", self.asked),
+            None => "--runtime-config does not let it be served".to_owned(),
+        };
+        let waits = self
+            .waits
+            .map(|lack| format!("such an API server never becomes ready: /readyz lacks {lack}"));
+        [format!("{}: {why}", some(servers))]
+            .into_iter()
+            .chain(waits)
+    }
+}
+
+/// Whether the gate is on, before or after: in an API server, or by name in a component that is meant. That newer kubelets have it by
+/// default beside a server that has not asks nothing of the server.
+fn is_on<'f>(
+    facts: &'f Facts<'_>,
+    need: &Need,
+    moment: impl Fn(&'f Target) -> &'f Option<Start>,
+) -> bool {
+    let is_server = |it: &Target| it.name.kind == ComponentKind::KubeApiserver;
+    facts.targets.iter().any(|target| {
+        let start = moment(target).as_ref();
+        start.is_some_and(|start| {
+            let is_named = target.is_meant && start.gates.get(need.gate) == Some(&true);
+            start.value(need.gate) == Some(true) && (is_server(target) || is_named)
+        })
+    })
+}
+
+fn servers<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = &'f Target> {
+    let all = facts.targets.iter();
+    all.filter(|it| it.name.kind == ComponentKind::KubeApiserver)
+}
+
+/// Gates that are on afterwards, and of which something is not as it was: the gate, a binary, what is emulated or told to be served.
+fn touched(facts: &Facts<'_>) -> Vec<&'static Need> {
+    let behaves = |it: &Option<Start>| it.as_ref().map(|it| it.behaviour);
+    let changes = |it: &Target| {
+        behaves(&it.before) != behaves(&it.after) || it.runtime_config != it.setting.runtime_config
     };
-    let told = [version, stage, "api/all"]
-        .into_iter()
-        .find_map(|key| config.get(key));
-    // One resource of it alone may be served.
-    let is_part = |key: &str| {
-        key.strip_prefix(version)
-            .is_some_and(|rest| rest.starts_with('/'))
+    let is_changed = facts.targets.iter().any(changes);
+    let is_touched = |need: &&Need| {
+        is_on(facts, need, |it| &it.after) && (is_changed || !is_on(facts, need, |it| &it.before))
     };
-    told.copied().unwrap_or(stage == "api/ga") || config.iter().any(|(key, on)| *on && is_part(key))
+    NEEDS.iter().filter(is_touched).collect()
+}
+
+/// Whether an API has to be asked for: a stable version is served unless somebody takes it away, and only who sees a server can tell.
+fn is_asked_for(facts: &Facts<'_>, need: &Need) -> bool {
+    let nothing = RuntimeConfig::default();
+    let mut starts = facts.meant().filter_map(|it| it.after.as_ref());
+    starts.any(|start| {
+        let server = Start {
+            kind: ComponentKind::KubeApiserver,
+            ..start.clone()
+        };
+        lack(&server, &nothing, need).is_some()
+    })
+}
+
+/// What API servers would lack that they did not lack before, those that lack the same together.
+fn lacking(facts: &Facts<'_>, touched: &[&'static Need]) -> Vec<(Lack, Vec<String>)> {
+    type Alike = (&'static str, &'static str, Option<Minor>);
+    let mut found: BTreeMap<Alike, (Lack, Vec<String>)> = BTreeMap::new();
+    for server in servers(facts) {
+        let (Some(after), Some(config)) = (&server.after, &server.setting.runtime_config) else {
+            continue;
+        };
+        // It does not come to serve anything.
+        let is_version = |fault: &Fault| matches!(fault, Fault::Version { .. });
+        if server.faults.iter().any(is_version) {
+            continue;
+        }
+        for need in touched {
+            let Some(lack) = lack(after, config, need) else {
+                continue;
+            };
+            let before = server.before.as_ref().zip(server.runtime_config.as_ref());
+            let lacked = before.is_some_and(|(it, config)| self::lack(it, config, need).is_some());
+            if lacked && is_on(facts, need, |it| &it.before) {
+                continue;
+            }
+            let key = (lack.gate, lack.asked, lack.emulated);
+            let known = found.entry(key).or_insert_with(|| (lack, Vec::new()));
+            known.1.push(server.name.to_string());
+        }
+    }
+    found.into_values().collect()
+}
+
+/// What has to be set beside for it, in a sentence each.
+pub(super) fn changes(facts: &Facts<'_>) -> impl Iterator<Item = String> {
+    let lacking = lacking(facts, &touched(facts)).into_iter();
+    lacking.map(|(lack, servers)| format!("add {}: {}", lack.flags(), some(&servers)))
 }
 
 fn judge(facts: &Facts<'_>) -> Ruling {
-    let is_server = |it: &&Target| it.name.kind == ComponentKind::KubeApiserver;
-    let servers: Vec<&Target> = facts.targets.iter().filter(is_server).collect();
-    let is_server_seen = !servers.is_empty();
-    let turned: BTreeSet<&str> = facts
-        .meant()
-        .flat_map(|target| APIS.iter().map(move |(gate, _)| (target, *gate)))
-        .filter(|(target, gate)| turns_on(target, gate, is_server_seen))
-        .map(|(_, gate)| gate)
-        .collect();
-    if turned.is_empty() {
+    let mut touched = touched(facts);
+    let is_seen = servers(facts).next().is_some();
+    if !is_seen {
+        touched.retain(|need| is_asked_for(facts, need));
+    }
+    if touched.is_empty() {
         let unknown = start::unknown(facts);
         return Ruling {
             skipped: unknown
                 .is_none()
-                .then(|| "no gate is turned on that needs an alpha or beta API".to_owned()),
+                .then(|| "no gate comes to need another API than before".to_owned()),
             unknown,
             ..Ruling::default()
         };
     }
-    let mut unknown = Vec::new();
-    if !is_server_seen {
-        unknown.push("no API server was seen".to_owned());
-    }
-    let mut lacking: BTreeMap<(&str, &[&str]), Vec<String>> = BTreeMap::new();
-    for server in servers {
-        let (Some(after), Some(config)) = (&server.after, &server.runtime_config) else {
-            unknown.push(format!(
-                "what {} is told to serve was not seen",
-                server.name
-            ));
-            continue;
-        };
-        for (gate, versions) in needed(after.behaviour.emulated) {
-            let served = versions.iter().any(|version| is_served(version, config));
-            if turned.contains(gate) && !served {
-                let names = lacking.entry((gate, versions)).or_default();
-                names.push(server.name.to_string());
-            }
-        }
-    }
-    let findings = lacking.into_iter().map(|((gate, versions), names)| {
+    let is_known = |it: &&Target| it.after.is_some() && it.setting.runtime_config.is_some();
+    let unseen = servers(facts).filter(|it| !is_known(it));
+    let unseen: Vec<String> = unseen.map(|it| it.name.to_string()).collect();
+    let unknown = if is_seen {
+        let unseen = Some(unseen).filter(|it| !it.is_empty());
+        unseen.map(|it| format!("what {} is told to serve was not seen", some(&it)))
+    } else {
+        Some("no API server was seen".to_owned())
+    };
+    let findings = lacking(facts, &touched).into_iter().map(|(lack, servers)| {
+        let gate = lack.gate;
+        let versions = lack.versions.join(" or ");
         finding(
             gate,
-            format!(
-                "{gate} would be on, and {} is not served",
-                versions.join(" or ")
-            ),
-            [format!(
-                "--runtime-config of {} does not let it be served",
-                some(&names)
-            )],
-            [format!(
-                "start the API servers with --runtime-config={}=true, too",
-                versions.first().copied().unwrap_or_default()
-            )],
+            format!("{gate} would be on, and {versions} is not served"),
+            lack.evidence(&servers),
+            [format!("start the API servers with {}, too", lack.flags())],
         )
     });
     Ruling {
         findings: findings.collect(),
-        unknown: (!unknown.is_empty()).then(|| unknown.join("; ")),
+        unknown,
         skipped: None,
-    }
-}
-
-/// Whether a component turns a gate on whose API has to be asked for: a stable version is served unless somebody takes it away, and
-/// only who sees an API server can tell.
-fn turns_on(target: &Target, gate: &str, is_server_seen: bool) -> bool {
-    let was_on = target.before.as_ref().and_then(|start| start.value(gate)) == Some(true);
-    let Some(after) = target.after.as_ref().filter(|_| !was_on) else {
-        return false;
-    };
-    let mut known = needed(after.behaviour.emulated);
-    let versions = known.find_map(|(name, versions)| (name == gate).then_some(versions));
-    let nothing = BTreeMap::new();
-    let is_stable = versions.is_some_and(|all| all.iter().any(|it| is_served(it, &nothing)));
-    after.value(gate) == Some(true) && (is_server_seen || !is_stable)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_closer_counts() {
-        let config = |pairs: &[(&str, bool)]| -> BTreeMap<String, bool> {
-            let pairs = pairs.iter().map(|(key, on)| ((*key).to_owned(), *on));
-            pairs.collect()
-        };
-        let version = "scheduling.k8s.io/v1beta1";
-        for (pairs, due) in [
-            (&[][..], false),
-            (&[("api/all", true)], true),
-            (&[("api/beta", true)], true),
-            (&[("api/alpha", true)], false),
-            (&[("api/all", true), ("api/beta", false)], false),
-            (&[("api/beta", false), (version, true)], true),
-            (&[("api/beta", true), (version, false)], false),
-            (&[("scheduling.k8s.io/v1beta1/workloads", true)], true),
-            (&[("scheduling.k8s.io/v1beta10", true)], false),
-        ] {
-            assert_eq!(is_served(version, &config(pairs)), due, "{pairs:?}");
-        }
-        assert!(is_served("certificates.k8s.io/v1", &config(&[])));
-        assert!(APIS.is_sorted_by_key(|(gate, _)| *gate));
     }
 }

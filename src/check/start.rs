@@ -156,6 +156,7 @@ fn places(target: &Target, broken: &Broken<'_>) -> Vec<Location> {
             vec![flag.word().trim_start_matches('-')]
         }
         Fault::Version { .. } => Vec::new(),
+        Fault::Api { key, .. } => vec![key],
         Fault::Dependency { gate, disabled } => {
             let disabled = disabled.iter().map(String::as_str);
             let others = broken.others.iter().copied();
@@ -187,7 +188,7 @@ fn emulated(start: Option<&Start>) -> Option<Minor> {
 fn sources(target: &Target, fault: &Fault) -> Vec<Source> {
     let gate = match fault {
         Fault::Syntax { place, .. } => return vec![*place],
-        Fault::Version { .. } => return Vec::new(),
+        Fault::Version { .. } | Fault::Api { .. } => return Vec::new(),
         Fault::Unknown { gate, .. }
         | Fault::Locked { gate, .. }
         | Fault::PreAlpha { gate }

@@ -193,12 +193,57 @@ pub(crate) enum Told {
     Pool(String),
     /// Gates of kubeadm itself, of the cluster that it set up: told beside the API server, which it does not concern.
     OfKubeadm(BTreeMap<String, bool>),
-    /// What an API server is told to serve (`--runtime-config`): groups with versions, and stages; nothing where nobody says.
-    RuntimeConfig(BTreeMap<String, bool>),
+    /// What an API server is told to serve; nothing where nobody says.
+    RuntimeConfig(RuntimeConfig),
     /// A kubelet's `cpuManagerPolicy`, as it runs: in 1.35 what it declares depends on it.
     CpuManagerPolicy(String),
     /// What it counted since it started.
     Counts(Counts),
+}
+
+/// What an API server is told to serve, beside what it serves anyway: the keys of `--runtime-config`, which are groups with versions,
+/// resources of these, and stages, and flags beside it by their whole names; each with its last value as it is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(crate) struct RuntimeConfig(pub(crate) BTreeMap<String, String>);
+
+impl RuntimeConfig {
+    /// Newer versions of what is served are served, too.
+    pub(crate) const FORWARD: &str = "--emulation-forward-compatible";
+    /// What is asked for by name is served, though it be newer than what is emulated.
+    pub(crate) const FORWARD_BY_NAME: &str = "--runtime-config-emulation-forward-compatible";
+    /// It needs an API, and is on unless it is said to be off.
+    pub(crate) const FAIRNESS: &str = "--enable-priority-and-fairness";
+    /// Flags beside `--runtime-config`.
+    pub(crate) const SWITCHES: [&str; 3] = [Self::FAIRNESS, Self::FORWARD, Self::FORWARD_BY_NAME];
+
+    /// Whether a key is on; one without a value is. Null where it is not there, or is no boolean (apiserver 1.37,
+    /// `pkg/server/resourceconfig/helpers.go`, `getRuntimeConfigValue`).
+    pub(crate) fn value(&self, key: &str) -> Option<bool> {
+        let value = self.0.get(key)?;
+        if value.is_empty() {
+            return Some(true);
+        }
+        boolean(value)
+    }
+
+    /// The keys of `--runtime-config` alone.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
+        let all = self
+            .0
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()));
+        all.filter(|(key, _)| !Self::SWITCHES.contains(key))
+    }
+}
+
+/// Go's `strconv.ParseBool`.
+pub(crate) fn boolean(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
 }
 
 /// What a guard looks at of what components count; null where no line told, which is as if nothing was counted.

@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::component::{
-    ComponentName, ComponentVersion, Document, GateTable, Places, Settings, Statement, Told,
+    ComponentName, ComponentVersion, Document, GateTable, Places, RuntimeConfig, Settings,
+    Statement, Told,
 };
 use super::version::Minor;
 
@@ -38,7 +39,7 @@ pub(crate) struct StatementRecord {
     pub(crate) cpu_manager_policy: Option<String>,
     /// Gates of kubeadm itself.
     pub(crate) kubeadm_gates: Option<BTreeMap<String, bool>>,
-    pub(crate) runtime_config: Option<BTreeMap<String, bool>>,
+    pub(crate) runtime_config: Option<RuntimeConfig>,
     pub(crate) version: Option<String>,
     pub(crate) emulation_version: Option<String>,
     pub(crate) min_compatibility_version: Option<String>,

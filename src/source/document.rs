@@ -189,9 +189,13 @@ pub(super) fn mentions_gates(text: &[u8]) -> bool {
     holds(b"feature-gates") || holds(b"featureGates")
 }
 
-/// Whether it may set what has a place: gates, or the version that a component behaves as.
+/// Whether it may set what has a place: gates, the version that a component behaves as, what is served.
 fn is_setting(text: &[u8]) -> bool {
-    let flags: [&[u8]; 2] = [b"emulated-version", b"min-compatibility-version"];
+    let flags: [&[u8]; 3] = [
+        b"emulated-version",
+        b"min-compatibility-version",
+        b"runtime-config",
+    ];
     let holds = |word: &[u8]| memchr::memmem::find(text, word).is_some();
     mentions_gates(text) || flags.into_iter().any(holds)
 }

@@ -35,7 +35,9 @@ fn root() -> &'static Path {
 fn catalogue_is_current(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
     let minor = cluster.minor();
     let path = root().join(format!("data/gates/{minor}.jsonl"));
-    same(&path, &testkit::gates(minor)?, "make generate")
+    same(&path, &testkit::gates(minor)?, "make generate")?;
+    let path = root().join(format!("data/apis/{minor}.jsonl"));
+    same(&path, &testkit::apis(minor)?, "make generate")
 }
 
 fn components_tell(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {

@@ -1,100 +1,127 @@
-//! Whether an API server serves the APIs that gates are about, with its gates on and as `--runtime-config` has it.
+//! Whether an API server becomes ready with a gate on and one version of its API served, and what it does where none is.
 //!
-//! Nothing is predicted here: what the check `served-api` takes for needed is held against what is really served.
+//! What the check `served-api` takes for needed is held against real servers: any version that it names is enough.
 
+#![expect(clippy::disallowed_methods, reason = "it waits for processes")]
+
+use std::collections::BTreeMap;
 use std::error::Error;
+use std::time::{Duration, Instant};
 
 use kube_placement::internals;
 use libtest_mimic::Failed;
-use serde_json::Value;
-use testkit::{Cluster, ClusterOptions};
 
-use crate::clusters::Clusters;
-use crate::machinery::block_on;
-use crate::skew::{due, list};
+use crate::api_server::{Server, Store};
+use crate::skew::due;
 
 pub(crate) const NAME: &str = "gates_have_their_apis_where_they_are_served";
 
-const SERVER: &str = "kube-apiserver";
+/// What a gate needs beside.
+const BESIDE: [(&str, &str); 2] = [
+    (
+        "CompositePodGroup",
+        "CompositePodGroup=true,GenericWorkload=true,TopologyAwareWorkloadScheduling=true",
+    ),
+    (
+        "DRADeviceTaintRules",
+        "DRADeviceTaints=true,DRADeviceTaintRules=true",
+    ),
+];
 
-/// Gates with which an API server becomes ready also where their APIs are not served. With `PodCertificateRequest` on 1.35.4 and
-/// `GenericWorkload` on 1.36.3 it never does: `informer-sync` waits for what is not served.
-const HARMLESS: [&str; 2] = ["ClusterTrustBundle", "StorageVersionMigrator"];
+/// How long a server may take; one that is alone takes two seconds.
+const CEILING: Duration = Duration::from_mins(1);
 
-/// What `CompositePodGroup` of 1.37 needs beside.
-const BESIDE: &str = "TopologyAwareWorkloadScheduling=true";
-
-/// The trial: with nothing said, and with all versions served.
-pub(crate) fn works(clusters: &Clusters, minor: &str) -> Result<(), Failed> {
+/// The trial: each gate with each version, then without any.
+pub(crate) fn works(minor: &str) -> Result<(), Failed> {
+    let binaries = testkit::Binaries::of(minor)?;
+    let store = Store::start(binaries.folder())?;
     let number = minor.rsplit('.').next().and_then(|text| text.parse().ok());
-    let gates = internals::apis_of_gates(number.ok_or("a minor has a number")?);
-    let harmless = gates.iter().filter(|(gate, _)| HARMLESS.contains(gate));
-    let harmless: Vec<_> = harmless.copied().collect();
-    let options = ClusterOptions::new(minor).argument(SERVER, &on(&harmless));
-    clusters.apart(&options, |cluster| {
-        for version in versions(&harmless) {
-            let is_stable = !version.contains("alpha") && !version.contains("beta");
+    let number = number.ok_or("a minor has a number")?;
+    let gates = internals::apis_of_gates(number);
+    due("there are gates with an API", &gates.is_empty(), &false)?;
+    let mut waiting = BTreeMap::new();
+    for (gate, versions, resources) in gates {
+        let on = format!("{gate}=true");
+        let beside = BESIDE.iter().find(|(name, _)| *name == gate);
+        let gates = beside.map_or(on.as_str(), |(_, gates)| gates);
+        let gates = format!("--feature-gates={gates}");
+        for version in versions.iter().copied() {
+            // Of the others the rest stays: what gates that are on anyway need is there as well.
+            let others = versions.iter().filter(|other| **other != version);
+            let off = others.flat_map(|other| {
+                resources
+                    .iter()
+                    .map(move |it| format!(",{other}/{it}=false"))
+            });
+            let off: String = off.collect();
+            // A gate that this one needs has its own API there.
+            let beta = match beside {
+                Some(_) => ",api/beta=true",
+                None => "",
+            };
+            let config = format!("--runtime-config={version}=true{beta}{off}");
+            let server = store.serve(&[gates.clone(), config.clone()])?;
+            let found = server.resources(version)?;
+            // The one that 1.37 has and does not serve any more.
+            if !resources.iter().any(|it| found.contains(*it)) {
+                let is_gone = minor == "1.37" && version == "certificates.k8s.io/v1alpha1";
+                due(
+                    &format!("{gates} {config}: it serves none"),
+                    &is_gone,
+                    &true,
+                )?;
+                continue;
+            }
             due(
-                &format!("{version} is served"),
-                &is_served(cluster, version)?,
-                &is_stable,
+                &format!("{gates} {config}: what it lacks"),
+                &lacks(&server)?,
+                &None,
             )?;
         }
-        Ok(())
-    })?;
-    let config: Vec<String> = versions(&gates)
-        .map(|version| format!("{version}=true"))
-        .collect();
-    let config = format!("--runtime-config={}", config.join(","));
-    let mut flag = on(&gates);
-    if gates.iter().any(|(gate, _)| *gate == "CompositePodGroup") {
-        flag = format!("{flag},{BESIDE}");
+        let all = versions
+            .iter()
+            .flat_map(|version| resources.iter().map(move |it| (version, it)));
+        let none: Vec<String> = all
+            .map(|(version, it)| format!("{version}/{it}=false"))
+            .collect();
+        let config = format!("--runtime-config={}", none.join(","));
+        let server = store.serve(&[gates.clone(), config.clone()])?;
+        waiting.extend(lacks(&server)?.map(|lack| (gate, lack)));
     }
-    let options = ClusterOptions::new(minor)
-        .argument(SERVER, &flag)
-        .argument(SERVER, &config);
-    clusters.apart(&options, |cluster| {
-        for version in versions(&gates) {
-            due(
-                &format!("{version} is served as told"),
-                &is_served(cluster, version)?,
-                &true,
-            )?;
+    let known = internals::apis_waited_for(number);
+    due("what a server waits for", &waiting, &known)?;
+    Ok(())
+}
+
+/// What a server lacks to be ready, for good; null where it becomes ready.
+fn lacks(server: &Server) -> Result<Option<String>, Box<dyn Error>> {
+    /// A server that has all else gets them within one.
+    const LONG: Duration = Duration::from_secs(8);
+    let start = Instant::now();
+    let mut known = (start, String::new());
+    while start.elapsed() < CEILING {
+        let (is_ready, answer) = server.ask("/readyz?verbose")?;
+        if is_ready {
+            return Ok(None);
         }
-        Ok(())
-    })
-}
-
-type Apis<'g> = [(&'g str, &'g [&'g str])];
-
-fn on(gates: &Apis<'_>) -> String {
-    let on: Vec<String> = gates
-        .iter()
-        .map(|(gate, _)| format!("{gate}=true"))
-        .collect();
-    format!("--feature-gates={}", on.join(","))
-}
-
-fn versions<'g>(gates: &'g Apis<'g>) -> impl Iterator<Item = &'g str> {
-    gates
-        .iter()
-        .flat_map(|(_, versions)| versions.iter().copied())
-}
-
-/// Whether a group and version is served with any resource.
-fn is_served(cluster: &Cluster, version: &str) -> Result<bool, Box<dyn Error>> {
-    let groups: Value = block_on(async {
-        let admin = cluster.client("admin").await?;
-        Ok::<_, Box<dyn Error>>(admin.get("/apis").await?)
-    })?;
-    let groups = list(&groups["groups"]).iter();
-    let mut known = groups.flat_map(|group| list(&group["versions"]));
-    if !known.any(|known| known["groupVersion"] == version) {
-        return Ok(false);
+        // kubectl shows the text of an error with its line ends written out.
+        let answer = answer.replace("\\n", "\n");
+        let lacks = answer.lines().filter_map(|line| line.strip_prefix("[-]"));
+        let lacks: Vec<&str> = lacks.filter_map(|line| line.split(' ').next()).collect();
+        let lacks = if lacks.is_empty() {
+            answer.clone()
+        } else {
+            lacks.join(", ")
+        };
+        if lacks != known.1 {
+            known = (Instant::now(), lacks);
+        } else if known.0.elapsed() > LONG {
+            return Ok(Some(lacks));
+        }
     }
-    let found: Value = block_on(async {
-        let admin = cluster.client("admin").await?;
-        Ok::<_, Box<dyn Error>>(admin.get(&format!("/apis/{version}")).await?)
-    })?;
-    Ok(!list(&found["resources"]).is_empty())
+    Err(format!(
+        "a server is not ready, and what it lacks changes: {}",
+        known.1
+    )
+    .into())
 }

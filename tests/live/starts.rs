@@ -1,8 +1,8 @@
 //! What preflight says of settings, and what the real component then does: it starts, or dies for the gates that were named.
 //!
 //! Settings are made at random from a fixed seed, of what decides: gates that were removed, are too new, locked, misspelt or needed
-//! by others, meta-gates, prefixes, values that nobody can read, versions that are emulated or to be compatible with. It must not
-//! know a gate's fate.
+//! by others, meta-gates, prefixes, values that nobody can read, versions that are emulated or to be compatible with; and of an API
+//! server what it is told to serve, for which it starts with a store of its own. It must not know a gate's fate.
 
 #![expect(
     clippy::disallowed_methods,
@@ -17,6 +17,8 @@ use std::process::Command;
 use kube_placement::internals;
 use libtest_mimic::Failed;
 use serde_json::{Map, Value, json};
+
+use crate::api_server::{Server, Store};
 
 pub(crate) const NAME: &str = "components_start_or_die_as_preflight_says";
 
@@ -59,13 +61,142 @@ pub(crate) fn works(minor: &str) -> Result<(), Failed> {
         }
     }
     // A generator that only makes one kind would prove nothing.
-    let least = KINDS.len() * SETTINGS / 5;
+    different(started, died, KINDS.len() * SETTINGS / 5)?;
+    serves(folder, &mut random, minor, count.unwrap_or(SETTINGS))
+}
+
+fn different(started: usize, died: usize, least: usize) -> Result<(), String> {
     if started < least || died < least {
-        return Err(
-            format!("{started} started and {died} died: the settings are too much alike").into(),
-        );
+        return Err(format!(
+            "{started} started and {died} died: the settings are too much alike"
+        ));
     }
     Ok(())
+}
+
+/// The same of API servers and what they are told to serve.
+fn serves(folder: &Path, random: &mut Random, minor: &str, count: usize) -> Result<(), Failed> {
+    let store = Store::start(folder)?;
+    let (mut started, mut died) = (0, 0);
+    for _ in 0..count {
+        let question = apis(random, minor)?;
+        let due = internals::start(&question);
+        let server = store.serve(&flags(&question))?;
+        let fate = Fate {
+            starts: server.serves(),
+            words: unquoted(server.words()),
+            code: server.code(),
+        };
+        agrees(&question, &due, &fate)?;
+        if fate.starts {
+            serves_as_said(&server, &question)?;
+            started += 1;
+        } else {
+            died += 1;
+        }
+    }
+    different(started, died, SETTINGS / 5)?;
+    Ok(())
+}
+
+fn flags(question: &Value) -> Vec<String> {
+    let word = |flag: &str, key: &str| Some(format!("--{flag}={}", question[key].as_str()?));
+    let given = [
+        word("feature-gates", "gates"),
+        word("emulated-version", "emulated"),
+    ];
+    let further = question["flags"].as_array().into_iter().flatten();
+    let further = further.filter_map(|flag| flag.as_str().map(str::to_owned));
+    given.into_iter().flatten().chain(further).collect()
+}
+
+/// Resources that belong to gates are served exactly where that was said.
+fn serves_as_said(server: &Server, question: &Value) -> Result<(), Box<dyn Error>> {
+    for (version, resources) in internals::served(question) {
+        let found = server.resources(version)?;
+        for (resource, due) in resources {
+            if found.contains(resource) != due {
+                return Err(format!(
+                    "{question}: {resource} in {version}: we say {due}, it has {found:?}"
+                )
+                .into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An API server of a minor, and what it is told to serve.
+fn apis(random: &mut Random, minor: &str) -> Result<Value, Box<dyn Error>> {
+    let number = number(minor)?;
+    let versions = internals::api_versions();
+    let needs: Vec<_> = (35..=37).flat_map(internals::apis_of_gates).collect();
+    let of_needs: Vec<&str> = needs
+        .iter()
+        .flat_map(|(_, versions, _)| *versions)
+        .copied()
+        .collect();
+    let mut entries = Vec::new();
+    for _ in 0..=random.below(3) {
+        let key = match random.below(12) {
+            0 => (*random.one(&["api/all", "api/beta", "api/alpha", "api/ga", "api/legacy"]))
+                .to_owned(),
+            1 => (*random.one(&[
+                "v1",
+                "/v1",
+                "api/v1/pods",
+                "x",
+                "no.such.group/v1",
+                "apps/v1/Deployments",
+                "batch/v9",
+                "a/b/c/d",
+            ]))
+            .to_owned(),
+            2 | 3 => (*random.one(&versions)).to_owned(),
+            4 => {
+                let (_, versions, resources) = random.one(&needs);
+                format!("{}/{}", random.one(versions), random.one(resources))
+            }
+            _ => (*random.one(&of_needs)).to_owned(),
+        };
+        let value = match random.below(16) {
+            0 => "",
+            1 => "=",
+            2 => "=maybe",
+            3 => "=F",
+            4..=6 => "=false",
+            _ => "=true",
+        };
+        // Without the core nothing is left that could start.
+        let value = if key.contains("v1/pods") || key.ends_with("/v1") || key == "v1" {
+            "=true"
+        } else {
+            value
+        };
+        entries.push(format!("{key}{value}"));
+    }
+    let mut flags = vec![format!("--runtime-config={}", entries.join(","))];
+    let forward = [
+        "--emulation-forward-compatible",
+        "--runtime-config-emulation-forward-compatible=true",
+    ];
+    flags.extend(
+        forward
+            .iter()
+            .filter(|_| random.below(5) == 0)
+            .map(|flag| (*flag).to_owned()),
+    );
+    let emulated = (random.below(2) == 0).then(|| format!("1.{}", number - random.below(3)));
+    let mut gates = BTreeSet::new();
+    for _ in 0..random.below(3) {
+        // Those of the minor, which it knows.
+        let known = internals::apis_of_gates(number);
+        gates.insert(format!("{}=true", random.one(&known).0));
+    }
+    let gates: Vec<String> = gates.into_iter().collect();
+    Ok(
+        json!({"kind": "kube-apiserver", "minor": minor, "emulated": emulated, "gates": gates.join(","), "flags": flags}),
+    )
 }
 
 fn number(minor: &str) -> Result<u32, std::num::ParseIntError> {

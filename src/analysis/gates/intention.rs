@@ -11,7 +11,7 @@ use super::skew::Request;
 use super::start::{self, Fault, Source, Start};
 use crate::answer::gate_skew::Difference;
 use crate::catalogue::{Behaviour, Catalogue};
-use crate::model::component::{ComponentKind, ComponentName, Document, Places};
+use crate::model::component::{ComponentKind, ComponentName, Document, Places, RuntimeConfig};
 use crate::model::version::Minor;
 use crate::model::world::World;
 
@@ -69,6 +69,8 @@ pub(crate) struct Setting {
     pub(crate) refused: Vec<(Source, String)>,
     /// Where in files they stand; of two places of a gate the later one counts.
     pub(crate) places: Vec<(Source, Places)>,
+    /// Of an API server, what it is told to serve; null where nobody shows it.
+    pub(crate) runtime_config: Option<RuntimeConfig>,
     /// No document tells of it.
     pub(crate) is_unknown: bool,
 }
@@ -84,8 +86,8 @@ pub(crate) struct Target {
     /// The versions before and after, those that the catalogue does not have among them; null where they are not known.
     pub(crate) versions: (Option<Behaviour>, Option<Behaviour>),
     pub(crate) setting: Setting,
-    /// Of an API server, what it is told to serve; null where nobody shows it.
-    pub(crate) runtime_config: Option<BTreeMap<String, bool>>,
+    /// Of an API server, what it was told to serve before; null where nobody shows it.
+    pub(crate) runtime_config: Option<RuntimeConfig>,
     /// The intention is about it.
     pub(crate) is_meant: bool,
     /// Why it would not start.
@@ -182,7 +184,7 @@ fn target(
         after,
         versions,
         setting: next,
-        runtime_config: process.runtime_config.cloned(),
+        runtime_config: setting.runtime_config,
         is_meant,
         unknown,
     }
@@ -248,6 +250,7 @@ pub(super) fn setting(process: &Process<'_>) -> Setting {
         (*source != Source::ConfigFile, drop_in)
     });
     let mut setting = Setting {
+        runtime_config: process.runtime_config.cloned(),
         is_unknown: all.is_empty(),
         ..Setting::default()
     };

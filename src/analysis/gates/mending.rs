@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::apis;
 use super::intention::Setting;
 use super::start::{self, Fault, Source, Start, VersionFlag};
 use crate::catalogue::Behaviour;
@@ -20,6 +21,8 @@ pub(crate) struct Mending {
     pub(crate) removed: BTreeSet<String>,
     /// Gates that are set as well.
     pub(crate) set: BTreeMap<String, bool>,
+    /// Keys of `--runtime-config` that are taken out, and flags beside it.
+    pub(crate) apis: BTreeSet<String>,
 }
 
 /// The changes; null where none would do.
@@ -28,6 +31,28 @@ pub(crate) fn of(
     setting: &Setting,
     fixed: &BTreeMap<String, bool>,
 ) -> Option<Mending> {
+    let mut mending = of_gates(start, setting, fixed)?;
+    let Some(config) = &setting.runtime_config else {
+        return Some(mending);
+    };
+    let mended = mending.applied(start);
+    // Without one key another may come to be the only one.
+    loop {
+        let left = apis::without(config, &mending.apis);
+        let refused = apis::faults(&mended, &left).into_iter();
+        let keys = refused.filter_map(|fault| match fault {
+            Fault::Api { key, .. } => Some(key),
+            _ => None,
+        });
+        let known = mending.apis.len();
+        mending.apis.extend(keys);
+        if mending.apis.len() == known {
+            return Some(mending);
+        }
+    }
+}
+
+fn of_gates(start: &Start, setting: &Setting, fixed: &BTreeMap<String, bool>) -> Option<Mending> {
     let mut mending = of_versions(start, setting);
     for fault in faults(&mending.applied(start)) {
         if let Fault::Unknown { gate, .. } | Fault::Locked { gate, .. } | Fault::PreAlpha { gate } =

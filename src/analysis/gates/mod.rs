@@ -3,6 +3,7 @@
 //! Observed beats configured beats derived from the version; what none of them tells is unknown. A contradiction between them
 //! is shown and never settled. What a gate is comes from the catalogue, what a cluster runs never does.
 
+pub(crate) mod apis;
 mod contradiction;
 mod difference;
 mod effective;

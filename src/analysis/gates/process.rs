@@ -9,7 +9,8 @@ use jiff::Timestamp;
 
 use super::pool;
 use crate::model::component::{
-    ComponentKind, ComponentName, ComponentVersion, Document, GateTable, Settings, Told,
+    ComponentKind, ComponentName, ComponentVersion, Document, GateTable, RuntimeConfig, Settings,
+    Told,
 };
 use crate::model::pod::{ComponentPod, Pod};
 use crate::model::version::{Minor, Release};
@@ -34,7 +35,7 @@ pub(super) struct Process<'w> {
     /// Of a kubelet, as it runs.
     pub(super) cpu_manager_policy: Option<&'w str>,
     /// Of an API server, what it is told to serve.
-    pub(super) runtime_config: Option<&'w BTreeMap<String, bool>>,
+    pub(super) runtime_config: Option<&'w RuntimeConfig>,
     /// What it is started with next: a Pod's command line, a file.
     pub(super) stored: Vec<(Document, &'w Settings)>,
 }
@@ -81,7 +82,12 @@ impl<'w> Process<'w> {
             Told::Started(at) => self.started = self.started.max(Some(*at)),
             Told::Pool(pool) => self.pool = Some(pool.clone()),
             Told::Counts(_) | Told::OfKubeadm(_) => {}
-            Told::RuntimeConfig(config) => self.runtime_config = Some(config),
+            // What is stored is what it is started with next.
+            Told::RuntimeConfig(config) => {
+                if !document.is_running() || self.runtime_config.is_none() {
+                    self.runtime_config = Some(config);
+                }
+            }
             Told::CpuManagerPolicy(policy) => self.cpu_manager_policy = Some(policy),
         }
     }
@@ -154,8 +160,11 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
     let groups = groups(&templates);
     for (kind, document, told) in templates {
         if seen.contains(&kind) {
-            let Told::Set(settings) = told else { continue };
             for process in processes.values_mut().filter(|it| it.name.kind == kind) {
+                if let Told::RuntimeConfig(config) = told {
+                    process.runtime_config.get_or_insert(config);
+                }
+                let Told::Set(settings) = told else { continue };
                 // A closer statement says what this process is started with, and its own document which version it is.
                 let is_first = process.stored.iter().all(|(known, _)| *known != document);
                 if is_first && !closer.contains(&process.name) {

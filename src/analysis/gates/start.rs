@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::apis::{self, Refusal};
 use super::difference;
 use super::intention::Setting;
 use crate::catalogue::{Behaviour, Catalogue, META_GATES, NOT_OF_SCHEDULERS, Spec};
@@ -78,6 +79,11 @@ pub(crate) enum Fault {
         /// The oldest and the newest that it could.
         range: (Minor, Minor),
     },
+    /// What it is told to serve, and cannot read or serve; by the key of `--runtime-config`.
+    Api {
+        key: String,
+        why: Refusal,
+    },
 }
 
 /// Flags of control plane components; kubelets and kube-proxies do not have them.
@@ -133,6 +139,7 @@ impl Fault {
             } => format!(
                 "minCompatibilityVersion version {value} is not between [{oldest}, {newest}]"
             ),
+            Self::Api { key, why } => why.words(key),
         }
     }
 }
@@ -303,6 +310,9 @@ pub(crate) fn faults(start: &Start, setting: &Setting) -> Vec<Fault> {
         );
     }
     faults.extend(versions(start.behaviour));
+    if let Some(config) = &setting.runtime_config {
+        faults.extend(apis::faults(start, config));
+    }
     faults
 }
 

@@ -12,7 +12,7 @@ use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::{DocumentError, flagz, foreign, settings, whole};
-use crate::model::component::{ComponentKind, Told};
+use crate::model::component::{ComponentKind, RuntimeConfig, Told};
 use crate::source::located::Position;
 
 /// How klog writes a flag at start (`component-base/cli/flag/flags.go`, `PrintFlags`), from verbosity 1 on.
@@ -21,7 +21,9 @@ const LOGGED: &str = "FLAG: ";
 /// Flags stand in the first lines of a log; this is more than all of them.
 const MAX_START: u64 = 1 << 20;
 
-/// Flags that are read.
+const RUNTIME_CONFIG: &str = "runtime-config";
+
+/// Flags that are read, each with a value.
 const READ: [&str; 6] = [
     "--advertise-address",
     "--secure-port",
@@ -82,7 +84,8 @@ impl<'de> Visitor<'de> for GateWordsVisitor {
                     .program()
                     .is_some();
             let is_read = READ.contains(&flag);
-            if is_program || is_value || is_read {
+            // What follows a switch is another word.
+            if is_program || is_value || is_read || RuntimeConfig::SWITCHES.contains(&flag) {
                 kept.0.push(word.clone().into_owned());
             }
             is_value = is_read && !word.contains('=');
@@ -187,6 +190,14 @@ pub(crate) fn told_at(
         }
         set.refused.extend(fault);
     }
+    if kind == ComponentKind::KubeApiserver {
+        for (number, value) in values_at(words, RUNTIME_CONFIG) {
+            if let Some(Position { line, column }) = at(number) {
+                let keys = keys(value).map(|(key, _)| (key.to_owned(), (line, column)));
+                set.places.at.extend(keys);
+            }
+        }
+    }
     let mut told = vec![Told::Set(set)];
     if kind.has_prefixed_gates() {
         told.extend(flagz::versions(|name| {
@@ -199,20 +210,53 @@ pub(crate) fn told_at(
     told
 }
 
-/// Groups and versions that are to be served or not; one without a value is (component-base `cli/flag/configuration_map.go`, apiserver
-/// `pkg/server/resourceconfig/helpers.go`, 1.37). What is no boolean is left out: the server does not start with it.
-fn runtime_config(words: &[String]) -> BTreeMap<String, bool> {
-    let pairs = values(words, "runtime-config").into_iter();
-    let pairs = pairs.flat_map(|value| value.split(','));
-    let read = |pair: &str| {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, "true"));
-        let on = settings::boolean(value.trim())?;
-        Some((key.trim().to_owned(), on))
+fn runtime_config(words: &[String]) -> RuntimeConfig {
+    let switch = |name: &str| {
+        let mut last = words.iter().rev().filter_map(|word| {
+            let rest = word.strip_prefix(name)?;
+            rest.strip_prefix('=').or(rest.is_empty().then_some("true"))
+        });
+        last.next()
     };
-    pairs
-        .filter_map(read)
-        .filter(|(key, _)| !key.is_empty())
+    api_config(values(words, RUNTIME_CONFIG), switch)
+}
+
+/// What an API server is told to serve, of the values of `--runtime-config` and of switches by their names.
+pub(super) fn api_config<'v>(
+    values: impl IntoIterator<Item = &'v str>,
+    switch: impl Fn(&str) -> Option<&'v str>,
+) -> RuntimeConfig {
+    let switches = RuntimeConfig::SWITCHES.iter();
+    let given = switches.filter_map(|name| Some(((*name).to_owned(), switch(name)?.to_owned())));
+    let mut config = RuntimeConfig(entries(values));
+    config.0.extend(given);
+    config
+}
+
+/// Keys with their values, the last of each (component-base 1.37, `cli/flag/configuration_map.go`). The core's version has many names,
+/// and one name is of nothing any more (kubernetes 1.37.2, `pkg/controlplane/apiserver/options/options.go`, `Complete`).
+fn entries<'v>(values: impl IntoIterator<Item = &'v str>) -> BTreeMap<String, String> {
+    let is_core = |key: &str| {
+        let names = ["v1", "api/v1"].into_iter();
+        let mut rests = names.filter_map(|name| key.strip_prefix(name));
+        rests.any(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let pairs = values.into_iter().flat_map(keys);
+    let named = pairs.filter(|(key, _)| *key != "api/legacy");
+    named
+        .map(|(key, value)| {
+            let key = if is_core(key) { "/v1" } else { key };
+            (key.to_owned(), value.to_owned())
+        })
         .collect()
+}
+
+fn keys(value: &str) -> impl Iterator<Item = (&str, &str)> {
+    let pairs = value.split(',').filter(|pair| !pair.is_empty());
+    pairs.map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (key.trim(), value.trim())
+    })
 }
 
 /// The address that an API server tells others of itself; null where it finds out by itself.

@@ -1,6 +1,6 @@
 //! Reads `/flagz`: the flags of the running process (KEP-4828), JSON (`config.k8s.io/v1alpha1`, `v1beta1`) or text.
 //!
-//! It keeps gates and nothing else: other flags may hold what is secret. A kubelet's flags do not tell what its configuration
+//! It keeps gates, versions and what an API server is told to serve, and nothing else: other flags may hold what is secret. A kubelet's flags do not tell what its configuration
 //! file sets (observed on 1.35.4 to 1.37.2), so that a kubelet without gates here may still have some.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::io::BufRead;
 
 use serde::Deserialize;
 
-use super::{DocumentError, foreign, settings, whole};
+use super::{DocumentError, flags, foreign, settings, whole};
 use crate::model::component::{ComponentKind, ComponentVersion, Told};
 use crate::model::version::Minor;
 
@@ -46,6 +46,14 @@ fn told<'f>(kind: ComponentKind, flag: impl Fn(&str) -> Option<&'f str>) -> Vec<
         told.push(Told::Set(settings::of_flags(kind, [gates])));
     }
     told.extend(versions(|name| flag(name)));
+    if kind == ComponentKind::KubeApiserver
+        && let Some(config) = flag("runtime-config")
+    {
+        // It tells all flags, those with their defaults among them.
+        let switch = |name: &str| flag(name.trim_start_matches('-'));
+        let config = flags::api_config([config], switch);
+        told.push(Told::RuntimeConfig(config));
+    }
     told
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::component::{ComponentKind, Settings};
+use crate::model::component::{ComponentKind, Settings, boolean};
 use crate::model::version::Minor;
 
 /// Component of gates that have no prefix (component-base `compatibility/registry.go`, `DefaultKubeComponent`).
@@ -30,15 +30,6 @@ pub(crate) fn names(value: &str) -> impl Iterator<Item = &str> {
         let pair = pair.split_once('=')?.0;
         Some(pair.rsplit_once(':').map_or(pair, |(_, name)| name).trim())
     })
-}
-
-/// Go's `strconv.ParseBool`.
-pub(crate) fn boolean(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
-        _ => None,
-    }
 }
 
 /// A map of plain names: the first fault ends it.

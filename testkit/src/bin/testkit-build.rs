@@ -19,7 +19,8 @@ fn main() -> ExitCode {
     }
     for minor in wanted {
         let built = testkit::Binaries::of(&minor)
-            .and_then(|binaries| testkit::gates(&minor).map(|_| binaries));
+            .and_then(|binaries| testkit::gates(&minor).map(|_| binaries))
+            .and_then(|binaries| testkit::apis(&minor).map(|_| binaries));
         match built {
             Ok(binaries) => println!(
                 "{minor} {} {}",

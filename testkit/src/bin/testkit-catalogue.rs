@@ -1,5 +1,5 @@
-//! Writes the gate catalogue's data (`data/gates/`): of the named minors, and with `--enhancements FOLDER` which components
-//! the KEPs of that checkout name.
+//! Writes the catalogue's data (`data/gates/`, `data/apis/`): of the named minors, and with `--enhancements FOLDER` which
+//! components the KEPs of that checkout name.
 //!
 //! It must not start anything.
 
@@ -31,20 +31,27 @@ fn main() -> ExitCode {
 }
 
 fn write() -> Result<(), Box<dyn Error>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/gates");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data");
+    let keep = |name: String, text: String| {
+        fs::write(data.join(&name), text)?;
+        println!("data/{name}");
+        Ok::<_, Box<dyn Error>>(())
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let (name, text) = if argument == "--enhancements" {
+        if argument == "--enhancements" {
             let checkout = arguments
                 .next()
                 .ok_or("--enhancements needs a checkout of kubernetes/enhancements")?;
             let text = testkit::proposals::read(Path::new(&checkout))?;
-            ("components.jsonl".to_owned(), text)
+            keep("gates/components.jsonl".to_owned(), text)?;
         } else {
-            (format!("{argument}.jsonl"), testkit::gates(&argument)?)
-        };
-        fs::write(folder.join(&name), text)?;
-        println!("data/gates/{name}");
+            keep(
+                format!("gates/{argument}.jsonl"),
+                testkit::gates(&argument)?,
+            )?;
+            keep(format!("apis/{argument}.jsonl"), testkit::apis(&argument)?)?;
+        }
     }
     Ok(())
 }
