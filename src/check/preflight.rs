@@ -7,13 +7,15 @@ use jiff::Timestamp;
 use super::{Facts, version_skew};
 use crate::analysis::fulfilment::leaving;
 use crate::analysis::gates::intention::{self, Intention};
+use crate::analysis::gates::mending::{self, Mending};
 use crate::analysis::gates::skew::Request;
 use crate::analysis::gates::start::{Fault, Source, VersionFlag};
-use crate::analysis::gates::{mending, wants};
+use crate::analysis::gates::wants;
 use crate::analysis::{declared, lookup};
 use crate::answer::check_report::{Check, Status};
-use crate::answer::parts::some;
+use crate::answer::parts::{NAMED, some};
 use crate::catalogue::{Behaviour, Catalogue, META_GATES};
+use crate::model::component::{ComponentKind, ComponentName};
 use crate::model::want::Want;
 use crate::model::workload::WorkloadKind;
 use crate::model::world::World;
@@ -124,26 +126,44 @@ pub(crate) fn allow(checks: &mut [Check], allowed: &[String]) {
 }
 
 /// The fewest changes beside what is meant with which every component would start and versions would keep to the policy; empty where
-/// none is needed, or none would do. Those that are no settings, `NAME=value`, are sentences.
+/// none is needed, or none would do. `NAME=value` is for all that are meant; the rest are sentences.
 pub(crate) fn smallest_change(facts: &Facts<'_>) -> Vec<String> {
     let fixed = match facts.intention {
         Intention::Set(gates) => gates.clone(),
         _ => BTreeMap::new(),
     };
-    let mut set = BTreeMap::new();
-    let mut sentences: BTreeMap<String, (Vec<String>, BTreeSet<Source>)> = BTreeMap::new();
+    let mut sentences: BTreeMap<String, (Vec<&ComponentName>, BTreeSet<Source>)> = BTreeMap::new();
+    let mut mendings = Vec::new();
     for target in facts.meant() {
-        let Some(after) = target.after.as_ref().filter(|_| !target.faults.is_empty()) else {
+        let Some(after) = &target.after else {
             continue;
         };
-        let Some(mending) = mending::of(after, &target.setting, &fixed) else {
+        let mending = if target.faults.is_empty() {
+            Some(Mending::default())
+        } else {
+            mending::of(after, &target.setting, &fixed)
+        };
+        let Some(mending) = mending else {
             return Vec::new();
         };
+        mendings.push((target, after, mending));
+    }
+    let set = mendings.iter().flat_map(|(_, _, mending)| &mending.set);
+    let set: BTreeMap<String, bool> = set.map(|(name, on)| (name.clone(), *on)).collect();
+    // What one component needs another of its version may refuse, or one of another version not know.
+    let mut all = mendings.iter();
+    let is_for_all = set.is_empty() || all.all(|(_, after, it)| it.mends(after, &set));
+    for (target, after, mending) in mendings {
         let mut say = |sentence: String, sources: &BTreeSet<Source>| {
             let known = sentences.entry(sentence).or_default();
-            known.0.push(target.name.to_string());
+            known.0.push(&target.name);
             known.1.extend(sources);
         };
+        if !is_for_all {
+            for (gate, on) in mending.set {
+                say(format!("set {gate}={on}"), &BTreeSet::new());
+            }
+        }
         for flag in mending.flags {
             let is_meant = matches!(facts.intention, Intention::ToEmulatedVersion(_))
                 && flag == VersionFlag::Emulated;
@@ -171,15 +191,15 @@ pub(crate) fn smallest_change(facts: &Facts<'_>) -> Vec<String> {
                 &BTreeSet::from([place]),
             );
         }
-        set.extend(mending.set);
     }
     let sentences = sentences.into_iter().map(|(sentence, (names, sources))| {
         let places: Vec<&str> = sources.iter().map(|source| source.words()).collect();
         let places = Some(places.join(", ")).filter(|places| !places.is_empty());
         let places = places.map_or_else(String::new, |places| format!(" ({places})"));
-        format!("{sentence}: {}{places}", some(&names))
+        format!("{sentence}: {}{places}", whose(facts, &names))
     });
-    let set = set.into_iter().map(|(name, on)| format!("{name}={on}"));
+    let set = set.into_iter().filter(|_| is_for_all);
+    let set = set.map(|(name, on)| format!("{name}={on}"));
     // Without a flag that is taken out the policy is kept by other versions.
     let is_version = |fault: &Fault| matches!(fault, Fault::Version { .. });
     let is_other = facts.meant().any(|it| it.faults.iter().any(is_version));
@@ -189,4 +209,20 @@ pub(crate) fn smallest_change(facts: &Facts<'_>) -> Vec<String> {
         version_skew::first(facts)
     };
     first.into_iter().chain(sentences).chain(set).collect()
+}
+
+/// Components by their names; where these are too many, kinds of which all that are meant are among them by the kind.
+fn whose(facts: &Facts<'_>, names: &[&ComponentName]) -> String {
+    let is_whole = |kind: ComponentKind| {
+        let named = names.iter().filter(|name| name.kind == kind).count();
+        let meant = facts.meant().filter(|target| target.name.kind == kind);
+        named > 0 && named == meant.count()
+    };
+    let mut whole = ComponentKind::ALL.to_vec();
+    whole.retain(|kind| names.len() > NAMED && is_whole(*kind));
+    let rest = names.iter().filter(|name| !whole.contains(&name.kind));
+    let rest: Vec<String> = rest.map(ToString::to_string).collect();
+    let kinds = whole.iter().map(|kind| format!("every {}", kind.word()));
+    let rest = (!rest.is_empty()).then(|| some(&rest));
+    kinds.chain(rest).collect::<Vec<_>>().join(", ")
 }

@@ -96,6 +96,13 @@ fn taken(start: &Start, fixed: &BTreeMap<String, bool>) -> Option<BTreeSet<Strin
 }
 
 impl Mending {
+    /// Whether the component starts with them, and with these gates set as well.
+    pub(crate) fn mends(&self, start: &Start, further: &BTreeMap<String, bool>) -> bool {
+        let mut start = self.applied(start);
+        start.gates.extend(further.clone());
+        faults(&start).is_empty()
+    }
+
     /// The component as it is started with them.
     fn applied(&self, start: &Start) -> Start {
         let mut gates = start.gates.clone();
