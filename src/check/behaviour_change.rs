@@ -23,7 +23,8 @@ pub(super) const RULE: Rule = Rule {
                to Pods that were seen, by the Pods' own fields, are told one by one, the others together.",
         why: "A move to another version changes what components do without anybody having set it, and not in all of them at \
               the same moment.",
-        cannot_see: "Gates of which nobody knows which component uses them, changes without a gate, and whether \
+        cannot_see: "Gates of which nobody knows which component uses them, or what a version does that removed one without having \
+                     locked it, changes without a gate, and whether \
                      anything but the fields of a Pod makes use of what changes.",
         example: "HPAScaleToZero would turn on: it is the default of 1.37",
     },

@@ -1,5 +1,5 @@
-//! Writes the gate catalogue's data (`data/gates/`): of the named minors, and with `--enhancements FOLDER` which components
-//! the KEPs of that checkout name.
+//! Writes the gate catalogue's data (`data/gates/`): of the named minors, with `--enhancements FOLDER` which components the KEPs of that
+//! checkout name, and which ones read what no KEP gives components.
 //!
 //! It must not start anything.
 
@@ -46,5 +46,9 @@ fn write() -> Result<(), Box<dyn Error>> {
         fs::write(folder.join(&name), text)?;
         println!("data/gates/{name}");
     }
+    let proposals = fs::read_to_string(folder.join("components.jsonl"))?;
+    let text = testkit::readers(&testkit::minors(), &proposals)?;
+    fs::write(folder.join("readers.jsonl"), text)?;
+    println!("data/gates/readers.jsonl");
     Ok(())
 }
