@@ -16,6 +16,7 @@ use crate::answer::check_report::{Check, Status};
 use crate::answer::parts::{NAMED, some};
 use crate::catalogue::{Behaviour, Catalogue, META_GATES};
 use crate::model::component::{ComponentKind, ComponentName};
+use crate::model::pod::PodName;
 use crate::model::want::Want;
 use crate::model::workload::WorkloadKind;
 use crate::model::world::World;
@@ -30,6 +31,10 @@ pub(crate) fn wants(
     let mut wants = wants::wants(world, request);
     wants.extend(declared::wants::wants(world, &of_lists(request), now));
     wants.insert(Want::every_pod());
+    let mut components = world.pods().filter_map(|pod| pod.value.component.as_ref());
+    if components.any(|it| it.kind == ComponentKind::KubeProxy) {
+        wants.insert(of_proxies());
+    }
     let targets = intention::targets(world, intention, request);
     if leaving::all(world, &targets)
         .iter()
@@ -45,9 +50,17 @@ pub(crate) fn possible(request: &Request) -> Vec<Want> {
     let workloads = WorkloadKind::OUTERMOST.map(Want::Workloads);
     let mut wants = declared::wants::possible(&of_lists(request));
     wants.extend(wants::possible(request));
-    wants.push(Want::every_pod());
+    wants.extend([Want::every_pod(), of_proxies()]);
     wants.extend(workloads);
     wants
+}
+
+/// The configuration of kube-proxies that kubeadm runs.
+fn of_proxies() -> Want {
+    Want::Configuration(PodName {
+        namespace: "kube-system".to_owned(),
+        name: "kube-proxy".to_owned(),
+    })
 }
 
 fn of_lists(request: &Request) -> declared::Request {
