@@ -227,9 +227,9 @@ pub(crate) fn smallest_change(facts: &Facts<'_>) -> Vec<String> {
 /// Components by their names; where these are too many, kinds of which all that are meant are among them by the kind.
 fn whose(facts: &Facts<'_>, names: &[&ComponentName]) -> String {
     let is_whole = |kind: ComponentKind| {
-        let named = names.iter().filter(|name| name.kind == kind).count();
+        let of_kind = names.iter().filter(|name| name.kind == kind).count();
         let meant = facts.meant().filter(|target| target.name.kind == kind);
-        named > 0 && named == meant.count()
+        of_kind > 0 && of_kind == meant.count()
     };
     let mut whole = ComponentKind::ALL.to_vec();
     whole.retain(|kind| names.len() > NAMED && is_whole(*kind));

@@ -173,7 +173,7 @@ pub enum ClusterError {
     #[error("the cluster did not start; {kept}")]
     Logged {
         #[source]
-        cause: Box<ClusterError>,
+        cause: Box<Self>,
         kept: String,
     },
 }
