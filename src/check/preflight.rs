@@ -16,6 +16,7 @@ use crate::answer::check_report::{Check, Status};
 use crate::answer::parts::{NAMED, some};
 use crate::catalogue::{Behaviour, Catalogue, META_GATES};
 use crate::model::component::{ComponentKind, ComponentName};
+use crate::model::coverage::State;
 use crate::model::pod::PodName;
 use crate::model::want::Want;
 use crate::model::workload::WorkloadKind;
@@ -33,7 +34,9 @@ pub(crate) fn wants(
     wants.insert(Want::every_pod());
     let mut components = world.pods().filter_map(|pod| pod.value.component.as_ref());
     if components.any(|it| it.kind == ComponentKind::KubeProxy) {
-        wants.insert(of_proxies());
+        let [usual, of_eks] = of_proxies();
+        let is_absent = world.state_of(&usual) == Some(State::Absent);
+        wants.extend([usual].into_iter().chain(is_absent.then_some(of_eks)));
     }
     let targets = intention::targets(world, intention, request);
     if leaving::all(world, &targets)
@@ -50,16 +53,19 @@ pub(crate) fn possible(request: &Request) -> Vec<Want> {
     let workloads = WorkloadKind::OUTERMOST.map(Want::Workloads);
     let mut wants = declared::wants::possible(&of_lists(request));
     wants.extend(wants::possible(request));
-    wants.extend([Want::every_pod(), of_proxies()]);
+    wants.push(Want::every_pod());
+    wants.extend(of_proxies());
     wants.extend(workloads);
     wants
 }
 
-/// The configuration of kube-proxies that kubeadm runs.
-fn of_proxies() -> Want {
-    Want::Configuration(PodName {
-        namespace: "kube-system".to_owned(),
-        name: "kube-proxy".to_owned(),
+/// Configurations of kube-proxies: kubeadm's, and EKS' where that is not there.
+fn of_proxies() -> [Want; 2] {
+    ["kube-proxy", "kube-proxy-config"].map(|name| {
+        Want::Configuration(PodName {
+            namespace: "kube-system".to_owned(),
+            name: name.to_owned(),
+        })
     })
 }
 
