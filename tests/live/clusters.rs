@@ -111,6 +111,31 @@ fn run(
     })
 }
 
+/// The trial: a component that dies at its start is named with the end of its log, and all logs stay.
+pub(crate) fn leave_their_logs(minor: &str) -> Result<(), Failed> {
+    let logs = tempfile::tempdir()?;
+    let options = ClusterOptions::new(minor)
+        .nodes(&["n1"])
+        .argument("kubelet-n1", "--feature-gates=NoSuchGate=true")
+        .logs(logs.path());
+    let Err(error) = Cluster::start(&options) else {
+        return Err("it started with a gate that is none".into());
+    };
+    let said = with_causes(&error);
+    let place = logs.path().display().to_string();
+    for due in [&place, "kubelet-n1 exited with status 1", "NoSuchGate"] {
+        if !said.contains(due) {
+            return Err(format!("{due:?} is not in: {said}").into());
+        }
+    }
+    for component in ["kubelet-n1", "kube-apiserver", "etcd"] {
+        if !logs.path().join(format!("{component}.log")).is_file() {
+            return Err(format!("{component} left no log").into());
+        }
+    }
+    Ok(())
+}
+
 /// Where trials of a minor leave files to look at.
 pub(crate) fn folder(minor: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
