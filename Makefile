@@ -101,7 +101,7 @@ record: control-planes
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- declared_says
 	KUBE_PLACEMENT_RECORD=1 cargo test --locked --test live -- 1.37::rbac_prints
 
-# Writes data/gates/<minor>.jsonl and data/apis/<minor>.jsonl from the Kubernetes modules of each minor. ENHANCEMENTS=FOLDER, a checkout of
+# Writes data/gates/<minor>.jsonl, readers.jsonl and data/apis/<minor>.jsonl from the Kubernetes modules of each minor. ENHANCEMENTS=FOLDER, a checkout of
 # kubernetes/enhancements, writes components.jsonl, too.
 generate:
 	cargo run --locked --quiet -p testkit --bin testkit-catalogue -- $(if $(ENHANCEMENTS),--enhancements $(ENHANCEMENTS)) $(MINORS)

@@ -25,6 +25,7 @@ mod it {
     mod levels;
     mod logged;
     mod many;
+    mod mended;
     mod plugin;
     mod preflight;
     mod probe;

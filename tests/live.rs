@@ -249,6 +249,9 @@ fn main() -> ExitCode {
         let (name, minor) = (format!("{newest}::{}", gates::NAME), newest.clone());
         let clusters = Arc::clone(&clusters);
         add(name, Box::new(move || gates::works(&clusters, &minor)));
+        let name = format!("{newest}::a_cluster_that_does_not_start_leaves_its_logs");
+        let minor = newest.clone();
+        add(name, Box::new(move || clusters::leave_their_logs(&minor)));
         let name = format!("{newest}::a_killed_test_leaves_nothing");
         add(name, Box::new(move || killed::leaves_nothing(&newest)));
     }

@@ -224,9 +224,15 @@ fn select(
     if unsaid > 0 {
         coverage.push(Coverage {
             source: "catalogue".to_owned(),
-            subject: format!("components of {unsaid} gates"),
+            subject: match unsaid {
+                1 => "components of 1 gate".to_owned(),
+                _ => format!("components of {unsaid} gates"),
+            },
             state: State::Absent,
-            detail: Some("no KEP says which components use them; they are left out".to_owned()),
+            detail: Some(
+                "neither a KEP nor upstream's sources say which components use them; they are left out"
+                    .to_owned(),
+            ),
         });
     }
     let uses = |name: &&'static str| {
@@ -335,6 +341,11 @@ fn notes(
     }
     if let (None, Some(removed)) = (version, catalogue.removed_in(name)) {
         notes.push(format!("a component of {removed} {REFUSED}"));
+    }
+    if catalogue.is_told_by_sources(name) {
+        notes.push(
+            "its KEP names no components; these are the ones whose sources read it".to_owned(),
+        );
     }
     for spec in history {
         if let Some(least) = spec.min_compatibility {

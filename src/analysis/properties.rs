@@ -348,6 +348,7 @@ fn selection() -> impl Strategy<Value = Selection> {
 
 fn deployment() -> Workload {
     Workload {
+        component: None,
         kind: WorkloadKind::Deployment,
         name: name("web"),
         uid: Uid("u-deployment".to_owned()),

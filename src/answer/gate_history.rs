@@ -119,7 +119,7 @@ fn yes(value: bool) -> &'static str {
 fn components(gate: &GateRecord) -> Text {
     or(
         gate.components.as_ref().map(|names| names.join(", ")),
-        "<no KEP says>",
+        "<not known>",
     )
 }
 

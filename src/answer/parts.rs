@@ -8,7 +8,7 @@ use crate::block::{Block, Column, CoverageLine, Role, Text};
 use crate::model::coverage::{Coverage, State};
 
 /// Members that a row names before it only counts.
-const NAMED: usize = 3;
+pub(crate) const NAMED: usize = 3;
 
 pub(crate) fn heading(text: &'static str) -> Block {
     Block::Heading(Text::plain(text))

@@ -17,6 +17,8 @@ pub(super) const MINORS: &[(Minor, &str)] = &[
 
 const COMPONENTS: &str = include_str!("../../data/gates/components.jsonl");
 
+const READERS: &str = include_str!("../../data/gates/readers.jsonl");
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct GateLine {
@@ -54,6 +56,13 @@ struct ProposalLine {
     keps: Vec<u32>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReaderLine {
+    name: &'static str,
+    components: Vec<&'static str>,
+}
+
 pub(super) fn read() -> Catalogue {
     let gates = |text: &'static str| {
         let gate = |line: GateLine| (line.name, gate(line));
@@ -72,6 +81,9 @@ pub(super) fn read() -> Catalogue {
                 };
                 (line.name, proposal)
             })
+            .collect(),
+        readers: lines(READERS)
+            .map(|line: ReaderLine| (line.name, line.components))
             .collect(),
     }
 }

@@ -148,6 +148,8 @@ pub(crate) struct Catalogue {
     /// Never empty.
     minors: BTreeMap<Minor, BTreeMap<&'static str, Gate>>,
     proposals: BTreeMap<&'static str, Proposal>,
+    /// Components whose sources read a gate, where its KEP gives none.
+    readers: BTreeMap<&'static str, Vec<&'static str>>,
 }
 
 impl Catalogue {
@@ -187,10 +189,16 @@ impl Catalogue {
         self.gate(name, behaviour.binary)?.at(behaviour)
     }
 
-    /// Components that the gate's KEP names; null where no KEP says, which is not "none".
+    /// Components that the gate's KEP names, or else those whose sources read it; null where neither says, which is not "none".
     pub(crate) fn components(&self, name: &str) -> Option<&[&'static str]> {
-        let named = &self.proposals.get(name)?.components;
-        (!named.is_empty()).then_some(named)
+        let named = self.proposals.get(name).map(|it| &it.components);
+        let named = named.filter(|named| !named.is_empty());
+        named.or(self.readers.get(name)).map(Vec::as_slice)
+    }
+
+    /// Whether no KEP names its components, and upstream's sources do.
+    pub(crate) fn is_told_by_sources(&self, name: &str) -> bool {
+        self.readers.contains_key(name)
     }
 
     /// What the gate's KEP says; also of gates that no known minor has.

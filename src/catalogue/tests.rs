@@ -198,3 +198,22 @@ fn a_kep_that_does_not_say_is_not_a_kep_that_says_none() {
         .collect();
     assert_eq!(named, BTreeSet::from(COMPONENTS));
 }
+
+/// kubernetes 1.37.2: `pkg/apis/core/validation/validation.go`, `pkg/kubelet/allocation/allocation_manager.go`.
+#[test]
+fn where_no_kep_says_it_the_sources_do() {
+    let known = Catalogue::known();
+    assert_eq!(
+        known.components("InPlacePodVerticalScalingInitContainers"),
+        Some(&["kube-apiserver", "kubelet"][..])
+    );
+    for (name, components) in &known.readers {
+        assert!(known.last_with(name).is_some(), "{name} is no gate");
+        assert!(
+            components.iter().all(|it| COMPONENTS.contains(it)),
+            "{name}"
+        );
+        let proposal = known.proposal(name);
+        assert!(proposal.is_none_or(|it| it.components.is_empty()), "{name}");
+    }
+}

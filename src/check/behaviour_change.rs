@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Docs, Facts, Rule, Ruling, finding, start};
 use crate::analysis::gates::intention::{Intention, Target};
 use crate::analysis::gates::start::Start;
+use crate::analysis::requirement::FEATURES;
 use crate::answer::check_report::Finding;
 use crate::answer::gate_skew::Severity;
 use crate::answer::parts::some;
@@ -22,7 +23,8 @@ pub(super) const RULE: Rule = Rule {
                to Pods that were seen, by the Pods' own fields, are told one by one, the others together.",
         why: "A move to another version changes what components do without anybody having set it, and not in all of them at \
               the same moment.",
-        cannot_see: "Gates of which nobody knows which component uses them, changes without a gate, and whether \
+        cannot_see: "Gates of which nobody knows which component uses them, or what a version does that removed one without having \
+                     locked it, changes without a gate, and whether \
                      anything but the fields of a Pod makes use of what changes.",
         example: "HPAScaleToZero would turn on: it is the default of 1.37",
     },
@@ -105,11 +107,12 @@ fn told(
 /// Whether a gate matters to a Pod.
 type Matters = fn(&Pod) -> bool;
 
-/// Gates of which a Pod's own fields tell whether they matter to it, by the beginning of their names (fields: the gates' KEPs, and
-/// kubernetes 1.37 `pkg/features/kube_features.go`). Sorted.
+/// Gates of which a Pod's own fields tell whether they matter to it, by the beginning of their names; the longest counts (fields: the
+/// gates' KEPs, and kubernetes 1.37 `pkg/features/kube_features.go`). Sorted. Declared features have rules of their own.
 const MATTERS: &[(&str, Matters)] = &[
     ("ContainerRestartRules", restarts),
     ("DRA", claims_devices),
+    ("DRAExtendedResource", requests_devices),
     ("GangScheduling", |pod| pod.group.is_some()),
     ("GenericWorkload", |pod| pod.group.is_some()),
     ("InPlacePodLevelResources", has_resources),
@@ -119,10 +122,9 @@ const MATTERS: &[(&str, Matters)] = &[
     }),
     ("MemoryQoS", |pod| pod.requests.contains_key("memory")),
     ("PodLevelResources", has_resources),
-    ("RestartAllContainersOnContainerExits", restarts),
     ("SELinuxMount", |pod| !pod.claims.is_empty()),
     ("StorageCapacityScoring", |pod| !pod.claims.is_empty()),
-    ("UserNamespaces", |pod| {
+    ("UserNamespacesSupport", |pod| {
         let needs = pod.needs.as_ref();
         needs.is_some_and(|needs| needs.host_users == Some(false))
     }),
@@ -135,6 +137,12 @@ fn restarts(pod: &Pod) -> bool {
 
 fn claims_devices(pod: &Pod) -> bool {
     any_container(pod, |it| it.resources.claims.is_some())
+}
+
+/// A resource of a vendor's (kubernetes 1.37 `pkg/apis/core/v1/helper/helpers.go`, `IsExtendedResourceName`).
+fn requests_devices(pod: &Pod) -> bool {
+    let mut names = pod.requests.keys();
+    names.any(|name| name.contains('/') && !name.contains("kubernetes.io/"))
 }
 
 /// Whether it is so of a container, ephemeral ones apart.
@@ -152,12 +160,18 @@ fn has_resources(pod: &Pod) -> bool {
 
 /// Pods that a gate matters to, as far as their fields tell.
 fn users(facts: &Facts<'_>, gate: &str) -> Vec<String> {
-    let known = MATTERS.iter().find(|(name, _)| gate.starts_with(name));
-    let Some((_, matters)) = known else {
+    let known = MATTERS.iter().rfind(|(name, _)| gate.starts_with(name));
+    let feature = FEATURES.iter().find(|feature| feature.name == gate);
+    if known.is_none() && feature.is_none() {
         return Vec::new();
+    }
+    let is_required = |pod: &Pod| {
+        let both = feature.zip(pod.needs.as_deref());
+        both.is_some_and(|(feature, needs)| feature.is_required_by(needs))
     };
+    let matters = |pod: &Pod| known.is_some_and(|(_, matters)| matters(pod)) || is_required(pod);
     let pods = facts.world.pods().map(|pod| &pod.value);
-    let pods = pods.filter(|pod| !pod.finished() && matters(pod));
+    let pods = pods.filter(|pod| !pod.finished() && pod.deletion.is_none() && matters(pod));
     let mut names: Vec<String> = pods
         .map(|pod| format!("{}/{}", pod.name.namespace, pod.name.name))
         .collect();
@@ -212,5 +226,18 @@ fn why(gate: &str, before: &Start, after: &Start) -> String {
         (_, Some(_), None) => "it is not set any more".to_owned(),
         _ if before.behaviour == after.behaviour => "AllAlpha or AllBeta differs".to_owned(),
         _ => format!("it is the default of {version}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_beginning_comes_last() {
+        assert!(MATTERS.is_sorted_by_key(|(name, _)| *name));
+        let is_there = |name: &str| Catalogue::known().names().any(|it| it.starts_with(name));
+        let strange: Vec<_> = MATTERS.iter().filter(|it| !is_there(it.0)).collect();
+        assert!(strange.is_empty(), "no gate begins so");
     }
 }

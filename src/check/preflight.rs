@@ -6,14 +6,18 @@ use jiff::Timestamp;
 
 use super::{Facts, served_api, version_skew};
 use crate::analysis::fulfilment::leaving;
-use crate::analysis::gates::intention::{self, Intention};
+use crate::analysis::gates::intention::{self, Intention, Target};
+use crate::analysis::gates::mending::{self, Mending};
 use crate::analysis::gates::skew::Request;
-use crate::analysis::gates::start::{Fault, Source, VersionFlag};
-use crate::analysis::gates::{mending, wants};
+use crate::analysis::gates::start::{Fault, Source, Start, VersionFlag};
+use crate::analysis::gates::wants;
 use crate::analysis::{declared, lookup};
 use crate::answer::check_report::{Check, Status};
-use crate::answer::parts::some;
+use crate::answer::parts::{NAMED, some};
 use crate::catalogue::{Behaviour, Catalogue, META_GATES};
+use crate::model::component::{ComponentKind, ComponentName};
+use crate::model::coverage::State;
+use crate::model::pod::PodName;
 use crate::model::want::Want;
 use crate::model::workload::WorkloadKind;
 use crate::model::world::World;
@@ -28,6 +32,12 @@ pub(crate) fn wants(
     let mut wants = wants::wants(world, request);
     wants.extend(declared::wants::wants(world, &of_lists(request), now));
     wants.insert(Want::every_pod());
+    let mut components = world.pods().filter_map(|pod| pod.value.component.as_ref());
+    if components.any(|it| it.kind == ComponentKind::KubeProxy) {
+        let [usual, of_eks] = of_proxies();
+        let is_absent = world.state_of(&usual) == Some(State::Absent);
+        wants.extend([usual].into_iter().chain(is_absent.then_some(of_eks)));
+    }
     let targets = intention::targets(world, intention, request);
     if leaving::all(world, &targets)
         .iter()
@@ -44,8 +54,19 @@ pub(crate) fn possible(request: &Request) -> Vec<Want> {
     let mut wants = declared::wants::possible(&of_lists(request));
     wants.extend(wants::possible(request));
     wants.push(Want::every_pod());
+    wants.extend(of_proxies());
     wants.extend(workloads);
     wants
+}
+
+/// Configurations of kube-proxies: kubeadm's, and EKS' where that is not there.
+fn of_proxies() -> [Want; 2] {
+    ["kube-proxy", "kube-proxy-config"].map(|name| {
+        Want::Configuration(PodName {
+            namespace: "kube-system".to_owned(),
+            name: name.to_owned(),
+        })
+    })
 }
 
 fn of_lists(request: &Request) -> declared::Request {
@@ -124,26 +145,45 @@ pub(crate) fn allow(checks: &mut [Check], allowed: &[String]) {
 }
 
 /// The fewest changes beside what is meant with which every component would start and versions would keep to the policy; empty where
-/// none is needed, or none would do. Those that are no settings, `NAME=value`, are sentences.
+/// none is needed, or none would do. `NAME=value` is for all that are meant; the rest are sentences.
 pub(crate) fn smallest_change(facts: &Facts<'_>) -> Vec<String> {
     let fixed = match facts.intention {
         Intention::Set(gates) => gates.clone(),
         _ => BTreeMap::new(),
     };
-    let mut set = BTreeMap::new();
-    let mut sentences: BTreeMap<String, (Vec<String>, BTreeSet<Source>)> = BTreeMap::new();
+    let mut sentences: BTreeMap<String, (Vec<&ComponentName>, BTreeSet<Source>)> = BTreeMap::new();
+    let mut mendings = Vec::new();
     for target in facts.meant() {
-        let Some(after) = target.after.as_ref().filter(|_| !target.faults.is_empty()) else {
+        let Some(after) = &target.after else {
             continue;
         };
-        let Some(mending) = mending::of(after, &target.setting, &fixed) else {
+        let mending = if target.faults.is_empty() {
+            Some(Mending::default())
+        } else {
+            mending::of(after, &target.setting, &fixed)
+        };
+        let Some(mending) = mending else {
             return Vec::new();
         };
+        mendings.push((target, after, mending));
+    }
+    let set = mendings.iter().flat_map(|(_, _, mending)| &mending.set);
+    let set: BTreeMap<String, bool> = set.map(|(name, on)| (name.clone(), *on)).collect();
+    // What one component needs another of its version may refuse, or one of another version not know.
+    let mut all = mendings.iter();
+    let is_for_all = set.is_empty() || all.all(|(_, after, it)| it.mends(after, &set));
+    let mended = mended(facts, &mendings, is_for_all.then_some(&set));
+    for (target, after, mending) in mendings {
         let mut say = |sentence: String, sources: &BTreeSet<Source>| {
             let known = sentences.entry(sentence).or_default();
-            known.0.push(target.name.to_string());
+            known.0.push(&target.name);
             known.1.extend(sources);
         };
+        if !is_for_all {
+            for (gate, on) in mending.set {
+                say(format!("set {gate}={on}"), &BTreeSet::new());
+            }
+        }
         for flag in mending.flags {
             let is_meant = matches!(facts.intention, Intention::ToEmulatedVersion(_))
                 && flag == VersionFlag::Emulated;
@@ -176,15 +216,15 @@ pub(crate) fn smallest_change(facts: &Facts<'_>) -> Vec<String> {
                 &BTreeSet::from([place]),
             );
         }
-        set.extend(mending.set);
     }
     let sentences = sentences.into_iter().map(|(sentence, (names, sources))| {
         let places: Vec<&str> = sources.iter().map(|source| source.words()).collect();
         let places = Some(places.join(", ")).filter(|places| !places.is_empty());
         let places = places.map_or_else(String::new, |places| format!(" ({places})"));
-        format!("{sentence}: {}{places}", some(&names))
+        format!("{sentence}: {}{places}", whose(facts, &names))
     });
-    let set = set.into_iter().map(|(name, on)| format!("{name}={on}"));
+    let set = set.into_iter().filter(|_| is_for_all);
+    let set = set.map(|(name, on)| format!("{name}={on}"));
     // Without a flag that is taken out the policy is kept by other versions.
     let is_version = |fault: &Fault| matches!(fault, Fault::Version { .. });
     let is_other = facts.meant().any(|it| it.faults.iter().any(is_version));
@@ -193,11 +233,52 @@ pub(crate) fn smallest_change(facts: &Facts<'_>) -> Vec<String> {
     } else {
         version_skew::first(facts)
     };
-    let apis = served_api::changes(facts);
+    let apis = served_api::changes(&mended);
+    let apis = apis.map(|(change, names)| format!("{change}: {}", whose(facts, &names)));
     first
         .into_iter()
         .chain(sentences)
         .chain(apis)
         .chain(set)
         .collect()
+}
+
+/// Every component as it is with its changes, and with what is set in all.
+fn mended(
+    facts: &Facts<'_>,
+    mendings: &[(&Target, &Start, Mending)],
+    set: Option<&BTreeMap<String, bool>>,
+) -> Vec<Target> {
+    let mut targets = facts.targets.clone();
+    let meant = targets
+        .iter_mut()
+        .filter(|it| it.is_meant && it.after.is_some());
+    for (target, (_, after, mending)) in meant.zip(mendings) {
+        let mut after = mending.applied(after);
+        let set = set.into_iter().flatten();
+        after
+            .gates
+            .extend(set.map(|(name, on)| (name.clone(), *on)));
+        let config = target.setting.runtime_config.take();
+        target.setting.runtime_config = config.map(|config| mending.left_of(&config));
+        target.after = Some(after);
+        target.faults = Vec::new();
+    }
+    targets
+}
+
+/// Components by their names; where these are too many, kinds of which all that are meant are among them by the kind.
+fn whose(facts: &Facts<'_>, names: &[&ComponentName]) -> String {
+    let is_whole = |kind: ComponentKind| {
+        let of_kind = names.iter().filter(|name| name.kind == kind).count();
+        let meant = facts.meant().filter(|target| target.name.kind == kind);
+        of_kind > 0 && of_kind == meant.count()
+    };
+    let mut whole = ComponentKind::ALL.to_vec();
+    whole.retain(|kind| names.len() > NAMED && is_whole(*kind));
+    let rest = names.iter().filter(|name| !whole.contains(&name.kind));
+    let rest: Vec<String> = rest.map(ToString::to_string).collect();
+    let kinds = whole.iter().map(|kind| format!("every {}", kind.word()));
+    let rest = (!rest.is_empty()).then(|| some(&rest));
+    kinds.chain(rest).collect::<Vec<_>>().join(", ")
 }

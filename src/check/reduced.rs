@@ -35,7 +35,9 @@ impl Reducer {
         pod.preemption_policy = None;
         pod.tolerations = Vec::new();
         pod.gates = Vec::new();
+        pod.reason = None;
         pod.message = None;
+        pod.nominated_node = None;
         pod.conditions
             .retain(|it| workloads::CONDITIONS.contains(&it.kind.as_str()));
         pod.conditions.shrink_to_fit();

@@ -13,7 +13,7 @@ use crate::analysis::gates::start::{Fault, Start};
 use crate::answer::gate_skew::Severity;
 use crate::answer::parts::some;
 use crate::catalogue::apis::{NEEDS, Need};
-use crate::model::component::{ComponentKind, RuntimeConfig};
+use crate::model::component::{ComponentKind, ComponentName, RuntimeConfig};
 use crate::model::version::Minor;
 
 pub(super) const RULE: Rule = Rule {
@@ -76,7 +76,7 @@ impl Lack {
         }
     }
 
-    fn evidence(&self, servers: &[String]) -> impl Iterator<Item = String> {
+    fn evidence(&self, servers: &[&ComponentName]) -> impl Iterator<Item = String> {
         let why = match self.emulated {
             Some(minor) => format!("emulates {minor}, and {} is newer", self.asked),
             None => "--runtime-config does not let it be served".to_owned(),
@@ -84,7 +84,8 @@ impl Lack {
         let waits = self
             .waits
             .map(|lack| format!("such an API server never becomes ready: /readyz lacks {lack}"));
-        [format!("{}: {why}", some(servers))]
+        let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
+        [format!("{}: {why}", some(&servers))]
             .into_iter()
             .chain(waits)
     }
@@ -92,13 +93,13 @@ impl Lack {
 
 /// Whether the gate is on, before or after: in an API server, or by name in a component that is meant. That newer kubelets have it by
 /// default beside a server that has not asks nothing of the server.
-fn is_on<'f>(
-    facts: &'f Facts<'_>,
+fn is_on<'t>(
+    targets: &'t [Target],
     need: &Need,
-    moment: impl Fn(&'f Target) -> &'f Option<Start>,
+    moment: impl Fn(&'t Target) -> &'t Option<Start>,
 ) -> bool {
     let is_server = |it: &Target| it.name.kind == ComponentKind::KubeApiserver;
-    facts.targets.iter().any(|target| {
+    targets.iter().any(|target| {
         let start = moment(target).as_ref();
         start.is_some_and(|start| {
             let is_named = target.is_meant && start.gates.get(need.gate) == Some(&true);
@@ -107,20 +108,21 @@ fn is_on<'f>(
     })
 }
 
-fn servers<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = &'f Target> {
-    let all = facts.targets.iter();
+fn servers(targets: &[Target]) -> impl Iterator<Item = &Target> {
+    let all = targets.iter();
     all.filter(|it| it.name.kind == ComponentKind::KubeApiserver)
 }
 
 /// Gates that are on afterwards, and of which something is not as it was: the gate, a binary, what is emulated or told to be served.
-fn touched(facts: &Facts<'_>) -> Vec<&'static Need> {
+fn touched(targets: &[Target]) -> Vec<&'static Need> {
     let behaves = |it: &Option<Start>| it.as_ref().map(|it| it.behaviour);
     let changes = |it: &Target| {
         behaves(&it.before) != behaves(&it.after) || it.runtime_config != it.setting.runtime_config
     };
-    let is_changed = facts.targets.iter().any(changes);
+    let is_changed = targets.iter().any(changes);
     let is_touched = |need: &&Need| {
-        is_on(facts, need, |it| &it.after) && (is_changed || !is_on(facts, need, |it| &it.before))
+        is_on(targets, need, |it| &it.after)
+            && (is_changed || !is_on(targets, need, |it| &it.before))
     };
     NEEDS.iter().filter(is_touched).collect()
 }
@@ -139,10 +141,13 @@ fn is_asked_for(facts: &Facts<'_>, need: &Need) -> bool {
 }
 
 /// What API servers would lack that they did not lack before, those that lack the same together.
-fn lacking(facts: &Facts<'_>, touched: &[&'static Need]) -> Vec<(Lack, Vec<String>)> {
+fn lacking<'t>(
+    targets: &'t [Target],
+    touched: &[&'static Need],
+) -> Vec<(Lack, Vec<&'t ComponentName>)> {
     type Alike = (&'static str, &'static str, Option<Minor>);
-    let mut found: BTreeMap<Alike, (Lack, Vec<String>)> = BTreeMap::new();
-    for server in servers(facts) {
+    let mut found: BTreeMap<Alike, (Lack, Vec<&ComponentName>)> = BTreeMap::new();
+    for server in servers(targets) {
         let (Some(after), Some(config)) = (&server.after, &server.setting.runtime_config) else {
             continue;
         };
@@ -157,26 +162,27 @@ fn lacking(facts: &Facts<'_>, touched: &[&'static Need]) -> Vec<(Lack, Vec<Strin
             };
             let before = server.before.as_ref().zip(server.runtime_config.as_ref());
             let lacked = before.is_some_and(|(it, config)| self::lack(it, config, need).is_some());
-            if lacked && is_on(facts, need, |it| &it.before) {
+            if lacked && is_on(targets, need, |it| &it.before) {
                 continue;
             }
             let key = (lack.gate, lack.asked, lack.emulated);
             let known = found.entry(key).or_insert_with(|| (lack, Vec::new()));
-            known.1.push(server.name.to_string());
+            known.1.push(&server.name);
         }
     }
     found.into_values().collect()
 }
 
-/// What has to be set beside for it, in a sentence each.
-pub(super) fn changes(facts: &Facts<'_>) -> impl Iterator<Item = String> {
-    let lacking = lacking(facts, &touched(facts)).into_iter();
-    lacking.map(|(lack, servers)| format!("add {}: {}", lack.flags(), some(&servers)))
+/// What has to be set beside for it, in a sentence each, with whose it is.
+pub(super) fn changes(targets: &[Target]) -> impl Iterator<Item = (String, Vec<&ComponentName>)> {
+    let lacking = lacking(targets, &touched(targets)).into_iter();
+    lacking.map(|(lack, servers)| (format!("add {}", lack.flags()), servers))
 }
 
 fn judge(facts: &Facts<'_>) -> Ruling {
-    let mut touched = touched(facts);
-    let is_seen = servers(facts).next().is_some();
+    let targets = &facts.targets;
+    let mut touched = touched(targets);
+    let is_seen = servers(targets).next().is_some();
     if !is_seen {
         touched.retain(|need| is_asked_for(facts, need));
     }
@@ -191,7 +197,7 @@ fn judge(facts: &Facts<'_>) -> Ruling {
         };
     }
     let is_known = |it: &&Target| it.after.is_some() && it.setting.runtime_config.is_some();
-    let unseen = servers(facts).filter(|it| !is_known(it));
+    let unseen = servers(targets).filter(|it| !is_known(it));
     let unseen: Vec<String> = unseen.map(|it| it.name.to_string()).collect();
     let unknown = if is_seen {
         let unseen = Some(unseen).filter(|it| !it.is_empty());
@@ -199,16 +205,18 @@ fn judge(facts: &Facts<'_>) -> Ruling {
     } else {
         Some("no API server was seen".to_owned())
     };
-    let findings = lacking(facts, &touched).into_iter().map(|(lack, servers)| {
-        let gate = lack.gate;
-        let versions = lack.versions.join(" or ");
-        finding(
-            gate,
-            format!("{gate} would be on, and {versions} is not served"),
-            lack.evidence(&servers),
-            [format!("start the API servers with {}, too", lack.flags())],
-        )
-    });
+    let findings = lacking(targets, &touched)
+        .into_iter()
+        .map(|(lack, servers)| {
+            let gate = lack.gate;
+            let versions = lack.versions.join(" or ");
+            finding(
+                gate,
+                format!("{gate} would be on, and {versions} is not served"),
+                lack.evidence(&servers),
+                [format!("start the API servers with {}, too", lack.flags())],
+            )
+        });
     Ruling {
         findings: findings.collect(),
         unknown,

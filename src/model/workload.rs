@@ -1,7 +1,7 @@
 //! What makes Pods: the kinds that `TYPE/NAME` may name, and which Pods are theirs. Fields: apps/v1 and batch/v1 (1.37).
 
 use super::needs::PodNeeds;
-use super::pod::{PodName, Uid};
+use super::pod::{ComponentPod, PodName, Uid};
 use super::selector::LabelSelector;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,6 +112,8 @@ pub(crate) struct Workload {
     pub(crate) controller: Option<Uid>,
     /// What its Pods will need of a node; null where that is nothing, or cannot be read.
     pub(crate) template: Option<Box<PodNeeds>>,
+    /// Where its Pods, which are to run for good, run a component of the cluster itself.
+    pub(crate) component: Option<Box<ComponentPod>>,
 }
 
 #[cfg(test)]

@@ -9,13 +9,13 @@ use super::document;
 use super::located::{self, Node, Position, Tree};
 use crate::model::component::{Places, Settings, Statement, Told};
 use crate::model::fact::Content;
-use crate::model::pod::PodName;
+use crate::model::pod::{ComponentPod, PodName};
 
 /// What the second reading found of one object.
 enum Placed {
     Statements(Vec<Statement>),
-    /// By the words of each container.
-    Pod(PodName, Vec<Words>),
+    /// A Pod, or what makes Pods, by the words of each container.
+    Containers(String, PodName, Vec<Words>),
 }
 
 type Words = Vec<(String, Option<Position>)>;
@@ -31,27 +31,18 @@ pub(super) fn fill(text: &str, contents: &mut [Content]) {
                         let pairs = || found.iter().zip(told.iter());
                         found.len() == told.len() && pairs().all(|(a, b)| is_same(a, b))
                     }
-                    Placed::Pod(..) => false,
+                    Placed::Containers(..) => false,
                 });
                 if let Some(Placed::Statements(found)) = same.map(|at| placed.swap_remove(at)) {
                     *told = found;
                 }
             }
             Content::Pod(pod) => {
-                let Some(component) = &mut pod.component else {
-                    continue;
-                };
-                let known = placed.iter().find_map(|it| match it {
-                    Placed::Pod(name, containers) if *name == pod.name => Some(containers),
-                    _ => None,
-                });
-                for words in known.into_iter().flatten() {
-                    let (texts, at): (Vec<String>, Vec<_>) = words.iter().cloned().unzip();
-                    let at = |number: usize| at.get(number).copied().flatten();
-                    for found in flags::told_at(component.kind, &texts, &at) {
-                        place(&found, &mut component.told);
-                    }
-                }
+                of_containers(&placed, "Pod", &pod.name, pod.component.as_deref_mut());
+            }
+            Content::Workload(made) => {
+                let component = made.component.as_deref_mut();
+                of_containers(&placed, made.kind.word(), &made.name, component);
             }
             _ => {}
         }
@@ -68,6 +59,31 @@ pub(super) fn fill(text: &str, contents: &mut [Content]) {
     }
 }
 
+/// Fills in the places of what a component's container is started with.
+fn of_containers(
+    placed: &[Placed],
+    kind: &str,
+    name: &PodName,
+    component: Option<&mut ComponentPod>,
+) {
+    let known = placed.iter().find_map(|it| match it {
+        Placed::Containers(of_kind, known, containers) if of_kind == kind && known == name => {
+            Some(containers)
+        }
+        _ => None,
+    });
+    let (Some(known), Some(component)) = (known, component) else {
+        return;
+    };
+    for words in known {
+        let (texts, at): (Vec<String>, Vec<_>) = words.iter().cloned().unzip();
+        let at = |number: usize| at.get(number).copied().flatten();
+        for found in flags::told_at(component.kind, &texts, &at) {
+            place(&found, &mut component.told);
+        }
+    }
+}
+
 /// All settings in what was read.
 pub(super) fn settings(contents: &mut [Content]) -> impl Iterator<Item = &mut Settings> {
     let of_told = |told| match told {
@@ -77,14 +93,17 @@ pub(super) fn settings(contents: &mut [Content]) -> impl Iterator<Item = &mut Se
     contents.iter_mut().flat_map(move |content| {
         let told: Vec<&mut Told> = match content {
             Content::Statements(told) => told.iter_mut().map(|it| &mut it.told).collect(),
-            Content::Pod(pod) => {
-                let component = pod.component.iter_mut();
-                component.flat_map(|it| it.told.iter_mut()).collect()
-            }
+            Content::Pod(pod) => of_component(pod.component.as_deref_mut()),
+            Content::Workload(made) => of_component(made.component.as_deref_mut()),
             _ => Vec::new(),
         };
         told.into_iter().filter_map(of_told)
     })
+}
+
+fn of_component(component: Option<&mut ComponentPod>) -> Vec<&mut Told> {
+    let component = component.into_iter();
+    component.flat_map(|it| it.told.iter_mut()).collect()
 }
 
 /// Gives settings that are the same their places.
@@ -125,7 +144,11 @@ fn of_object(text: &str, object: &Node, found: &mut Vec<Placed>) {
     }
     let word = |key: &str| object.get(key).and_then(Node::text).unwrap_or_default();
     let of_kind = match (word("apiVersion"), word("kind")) {
-        ("v1", "Pod") => return found.extend(pod(object)),
+        ("v1", "Pod") => return found.extend(containers(object, &["spec", "containers"])),
+        ("apps/v1", "DaemonSet" | "Deployment" | "StatefulSet") => {
+            let of_template = ["spec", "template", "spec", "containers"];
+            return found.extend(containers(object, &of_template));
+        }
         ("v1", "ConfigMap") => return found.push(Placed::Statements(config_map(text, object))),
         (version, "") => {
             let kinds = [decode::K3S, decode::TALOS];
@@ -144,7 +167,7 @@ fn of_object(text: &str, object: &Node, found: &mut Vec<Placed>) {
     }
 }
 
-fn pod(object: &Node) -> Option<Placed> {
+fn containers(object: &Node, at: &[&str]) -> Option<Placed> {
     let text = |keys: &[&str]| object.find(keys).and_then(Node::text);
     let name = PodName {
         namespace: text(&["metadata", "namespace"])
@@ -160,8 +183,9 @@ fn pod(object: &Node) -> Option<Placed> {
             .filter_map(|item| Some((item.text()?.to_owned(), item.at)))
             .collect()
     };
-    let containers = object.find(&["spec", "containers"])?.items();
-    Some(Placed::Pod(name, containers.iter().map(words).collect()))
+    let kind = text(&["kind"])?.to_owned();
+    let containers = object.find(at)?.items().iter().map(words);
+    Some(Placed::Containers(kind, name, containers.collect()))
 }
 
 /// The documents in a `ConfigMap`, as far as they are read at all.

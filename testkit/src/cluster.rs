@@ -39,6 +39,7 @@ pub struct ClusterOptions {
     nodes: Vec<String>,
     arguments: Vec<(String, String)>,
     address: Option<String>,
+    logs: Option<PathBuf>,
 }
 
 impl ClusterOptions {
@@ -52,7 +53,20 @@ impl ClusterOptions {
             nodes: vec!["n1".to_owned(), "n2".to_owned()],
             arguments: Vec::new(),
             address: None,
+            logs: None,
         }
+    }
+
+    /// The minor of all components that are not named otherwise.
+    pub fn minor(&self) -> &str {
+        &self.minors.usual
+    }
+
+    /// Keeps the components' logs in this folder if the cluster does not start: they end with it.
+    #[must_use]
+    pub fn logs(mut self, folder: &Path) -> Self {
+        self.logs = Some(folder.to_owned());
+        self
     }
 
     /// Has all components listen on this address, which [`crate::network`] has to have made.
@@ -155,6 +169,13 @@ pub enum ClusterError {
         last: String,
         log: String,
     },
+    /// It did not start, and its logs were to be kept.
+    #[error("the cluster did not start; {kept}")]
+    Logged {
+        #[source]
+        cause: Box<Self>,
+        kept: String,
+    },
 }
 
 /// A running cluster. Dropping it ends it.
@@ -223,44 +244,59 @@ impl Cluster {
             other_schedulers: Cell::new(0),
             other_servers: Cell::new(0),
         };
-        cluster.write_files()?;
-        cluster
-            .supervisor
-            .egress(component::EGRESS_SOCKET, &cluster.address)?;
+        match (
+            cluster.bring_up(etcd, runtimes, api_server, rest),
+            &options.logs,
+        ) {
+            (Err(cause), Some(folder)) => Err(ClusterError::Logged {
+                cause: cause.into(),
+                kept: cluster.keep_logs(folder),
+            }),
+            (up, _) => up.map(|()| cluster),
+        }
+    }
+
+    /// Starts the components in their order, and waits for each.
+    fn bring_up(
+        &self,
+        etcd: Program,
+        runtimes: Vec<Program>,
+        api_server: Program,
+        rest: Vec<Program>,
+    ) -> Result<(), ClusterError> {
+        self.write_files()?;
+        self.supervisor
+            .egress(component::EGRESS_SOCKET, &self.address)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(ClusterError::Runtime)?;
-        cluster.run(etcd)?;
+        self.run(etcd)?;
         for program in runtimes {
-            cluster.run(program)?;
+            self.run(program)?;
         }
-        cluster.wait_for_etcd()?;
-        cluster.run(api_server)?;
+        self.wait_for_etcd()?;
+        self.run(api_server)?;
         runtime.block_on(async {
-            let admin = cluster.client("admin").await?;
+            let admin = self.client("admin").await?;
             // The rest starts when the server answers: a component that finds nobody backs off for seconds.
-            cluster
-                .wait_for_answer(component::API_SERVER, &admin, "/readyz")
+            self.wait_for_answer(component::API_SERVER, &admin, "/readyz")
                 .await?;
             for program in rest {
-                cluster.run(program)?;
+                self.run(program)?;
             }
             for (path, object) in access::grants() {
                 admin.create(path, &object).await?;
             }
-            cluster.wait_for_nodes(&admin).await?;
-            cluster
-                .wait_for_health(
-                    component::CONTROLLER_MANAGER,
-                    component::CONTROLLER_MANAGER_PORT,
-                )
-                .await?;
-            cluster
-                .wait_for_health(component::SCHEDULER, component::SCHEDULER_PORT)
+            self.wait_for_nodes(&admin).await?;
+            self.wait_for_health(
+                component::CONTROLLER_MANAGER,
+                component::CONTROLLER_MANAGER_PORT,
+            )
+            .await?;
+            self.wait_for_health(component::SCHEDULER, component::SCHEDULER_PORT)
                 .await
-        })?;
-        Ok(cluster)
+        })
     }
 
     /// Whether some component is of another minor.
@@ -347,14 +383,19 @@ impl Cluster {
         self.inside("logs")
     }
 
-    /// Copies the components' logs to a folder, as they end with the cluster.
-    pub fn keep_logs(&self, folder: &Path) -> io::Result<()> {
-        fs::create_dir_all(folder)?;
-        for entry in fs::read_dir(self.logs())? {
-            let entry = entry?;
-            fs::copy(entry.path(), folder.join(entry.file_name()))?;
+    /// Copies the components' logs to a folder, as they end with the cluster; says where they are, or why they are not.
+    pub fn keep_logs(&self, folder: &Path) -> String {
+        let copied = fs::create_dir_all(folder).and_then(|()| {
+            for entry in fs::read_dir(self.logs())? {
+                let entry = entry?;
+                fs::copy(entry.path(), folder.join(entry.file_name()))?;
+            }
+            Ok(())
+        });
+        match copied {
+            Ok(()) => format!("the components' logs are in {}", folder.display()),
+            Err(error) => format!("the components' logs could not be kept: {error}"),
         }
-        Ok(())
     }
 
     /// Asks the scheduler or the controller manager itself, as the administrator.

@@ -14,7 +14,8 @@
 //! - [`wrong_binder`] binds for a scheduler as none may.
 //! - [`copies`] makes a large cluster's answer of a small one's.
 //! - [`collect`] writes down what the servers answer at such a moment; [`normalise`] takes the machine out of it.
-//! - [`gates`] lists the feature gates that a minor's modules register; [`proposals`] reads which components a KEP names.
+//! - [`gates`] lists the feature gates that a minor's modules register; [`proposals`] reads which components a KEP names, [`readers`]
+//!   which ones read a gate that no KEP gives components.
 //! - [`requirements`] asks upstream's library of declared features what Pods require.
 //! - [`layouts`] lays it out as the tools do that people collect support data with.
 //!
@@ -41,6 +42,7 @@ pub mod normalise;
 pub mod prometheus;
 pub mod proposals;
 pub mod proxy;
+mod readers;
 mod registered;
 mod requirements;
 pub mod scenario;
@@ -54,6 +56,7 @@ pub use certificates::{Authority, Fault, Identity};
 pub use client::{Client, ClientError};
 pub use cluster::{Cluster, ClusterError, ClusterOptions};
 pub use component::Configured;
+pub use readers::readers;
 pub use registered::{apis, gates};
 pub use requirements::requirements;
 pub use supervisor::supervise_if_asked;

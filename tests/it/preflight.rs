@@ -100,3 +100,69 @@ fn pods_that_may_not_be_listed_are_unknown() {
     assert_eq!(lists.count(), 1, "one list of Pods");
     assert!(requests.iter().all(|request| request.method == "GET"));
 }
+
+/// All that sets a kube-proxy's gates is its file: it is read where such a Pod is, and nothing but it is taken for them.
+#[test]
+fn a_proxys_configuration_is_read_where_one_runs() {
+    const MAPS: &str = "/api/v1/namespaces/kube-system/configmaps";
+    let node = json!({
+        "metadata": {"name": "a"},
+        "status": {"nodeInfo": {"kubeletVersion": "v1.36.3"}},
+    });
+    let pod = json!({
+        "metadata": {"name": "kube-proxy-x", "namespace": "kube-system", "uid": "u"},
+        "spec": {"nodeName": "a", "containers": [{
+            "name": "kube-proxy",
+            "image": "registry.k8s.io/kube-proxy:v1.36.3",
+            "command": ["/usr/local/bin/kube-proxy", "--config=/var/lib/kube-proxy/config.conf"],
+        }]},
+    });
+    let list = |kind: &str, items: &[&Value]| json!({"kind": kind, "apiVersion": "v1", "metadata": {}, "items": items});
+    let text = "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n\
+                featureGates: {SidecarContainers: true}\n";
+    let judged = |pods: &[&Value], name: &str, key: &str| {
+        let map = json!({
+            "kind": "ConfigMap",
+            "apiVersion": "v1",
+            "metadata": {"name": name, "namespace": "kube-system"},
+            "data": {key: text},
+        });
+        let pods = list("PodList", pods);
+        let routes = Routes::new()
+            .get(
+                "/api/v1/nodes?limit=500",
+                Answer::json(&list("NodeList", &[&node])),
+            )
+            .get(&format!("{PODS}?limit=500"), Answer::json(&pods))
+            .get(&format!("{MAPS}/{name}"), Answer::json(&map));
+        let server = FakeServer::start(routes);
+        let folder = tempfile::tempdir().expect("a folder");
+        let kubeconfig = server.kubeconfig(folder.path()).display().to_string();
+        let always = ["preflight", "-o", "json", "--to-version", "1.37"];
+        let rest = [
+            "--component",
+            "kube-proxy",
+            "--select",
+            "unknown-gate",
+            "--kubeconfig",
+            &kubeconfig,
+        ];
+        let run = run(BINARY, &[&always[..], &rest].concat(), "");
+        let answer: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"));
+        let requests = server.requests();
+        let read = requests.iter().map(|it| it.path().to_owned());
+        let read: Vec<String> = read.filter(|it| it.contains("kube-proxy")).collect();
+        (answer["checks"][0].clone(), read)
+    };
+    let usual = format!("{MAPS}/kube-proxy");
+    let of_eks = format!("{MAPS}/kube-proxy-config");
+    let (check, read) = judged(&[&pod], "kube-proxy", "config.conf");
+    assert_eq!(check["findings"][0]["subject"], "kube-proxy/a", "{check:#}");
+    assert_eq!(read, std::slice::from_ref(&usual));
+    let (check, read) = judged(&[&pod], "kube-proxy-config", "config");
+    assert_eq!(check["findings"][0]["subject"], "kube-proxy/a", "{check:#}");
+    assert_eq!(read, [usual, of_eks]);
+    let (check, read) = judged(&[], "kube-proxy", "config.conf");
+    assert_eq!(check["status"], "Unknown", "{check:#}");
+    assert_eq!(read, Vec::<String>::new());
+}

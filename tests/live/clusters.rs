@@ -10,6 +10,10 @@ use std::sync::{Mutex, PoisonError};
 use libtest_mimic::Failed;
 use testkit::{Cluster, ClusterOptions};
 
+/// Where logs of trials that failed are kept: of a cluster that several use, and of one of a trial's own.
+const LOGS: &str = "logs";
+const LOGS_APART: &str = "logs-apart";
+
 /// What a trial needs of its cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
@@ -20,6 +24,11 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    fn minor(&self) -> &str {
+        let (Self::Plain(minor) | Self::OtherGates(minor)) = self;
+        minor
+    }
+
     fn options(&self) -> ClusterOptions {
         match self {
             Self::Plain(minor) => ClusterOptions::new(minor),
@@ -59,7 +68,8 @@ impl Clusters {
         {
             // First the old one, then the new one.
             state.running = None;
-            match Cluster::start(&kind.options()) {
+            let logs = folder(kind.minor()).join(LOGS);
+            match Cluster::start(&kind.options().logs(&logs)) {
                 Ok(cluster) => state.running = Some((kind.clone(), cluster)),
                 Err(error) => {
                     let why = with_causes(&error);
@@ -71,7 +81,7 @@ impl Clusters {
         let Some((_, cluster)) = &mut state.running else {
             return Err("the cluster has gone".into());
         };
-        run(cluster, "logs", trial)
+        run(cluster, LOGS, trial)
     }
 
     /// Runs a trial on a cluster of its own, after the end of the one that runs.
@@ -82,8 +92,10 @@ impl Clusters {
     ) -> Result<(), Failed> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.running = None;
-        let mut cluster = Cluster::start(options).map_err(|error| with_causes(&error))?;
-        run(&mut cluster, "logs-apart", trial)
+        let logs = folder(options.minor()).join(LOGS_APART);
+        let cluster = Cluster::start(&options.clone().logs(&logs));
+        let mut cluster = cluster.map_err(|error| with_causes(&error))?;
+        run(&mut cluster, LOGS_APART, trial)
     }
 }
 
@@ -94,13 +106,34 @@ fn run(
     trial: impl FnOnce(&mut Cluster) -> Result<(), Box<dyn Error>>,
 ) -> Result<(), Failed> {
     trial(cluster).map_err(|error| {
-        let folder = folder(cluster.minor()).join(logs);
-        let kept = match cluster.keep_logs(&folder) {
-            Ok(()) => format!("the components' logs are in {}", folder.display()),
-            Err(error) => format!("the components' logs could not be kept: {error}"),
-        };
+        let kept = cluster.keep_logs(&folder(cluster.minor()).join(logs));
         format!("{}\n{kept}", with_causes(error.as_ref())).into()
     })
+}
+
+/// The trial: a component that dies at its start is named with the end of its log, and all logs stay.
+pub(crate) fn leave_their_logs(minor: &str) -> Result<(), Failed> {
+    let logs = tempfile::tempdir()?;
+    let options = ClusterOptions::new(minor)
+        .nodes(&["n1"])
+        .argument("kubelet-n1", "--feature-gates=NoSuchGate=true")
+        .logs(logs.path());
+    let Err(error) = Cluster::start(&options) else {
+        return Err("it started with a gate that is none".into());
+    };
+    let said = with_causes(&error);
+    let place = logs.path().display().to_string();
+    for due in [&place, "kubelet-n1 exited with status 1", "NoSuchGate"] {
+        if !said.contains(due) {
+            return Err(format!("{due:?} is not in: {said}").into());
+        }
+    }
+    for component in ["kubelet-n1", "kube-apiserver", "etcd"] {
+        if !logs.path().join(format!("{component}.log")).is_file() {
+            return Err(format!("{component} left no log").into());
+        }
+    }
+    Ok(())
 }
 
 /// Where trials of a minor leave files to look at.

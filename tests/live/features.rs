@@ -37,7 +37,16 @@ fn catalogue_is_current(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {
     let path = root().join(format!("data/gates/{minor}.jsonl"));
     same(&path, &testkit::gates(minor)?, "make generate")?;
     let path = root().join(format!("data/apis/{minor}.jsonl"));
-    same(&path, &testkit::apis(minor)?, "make generate")
+    same(&path, &testkit::apis(minor)?, "make generate")?;
+    // One file is of all minors.
+    let minors = testkit::minors();
+    if minors.last().is_some_and(|newest| newest == minor) {
+        let proposals = fs::read_to_string(root().join("data/gates/components.jsonl"))?;
+        let readers = testkit::readers(&minors, &proposals)?;
+        let path = root().join("data/gates/readers.jsonl");
+        same(&path, &readers, "make generate")?;
+    }
+    Ok(())
 }
 
 fn components_tell(cluster: &mut Cluster) -> Result<(), Box<dyn Error>> {

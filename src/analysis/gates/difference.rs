@@ -99,7 +99,8 @@ fn does(name: &str, table: &Table) -> Option<bool> {
     }
 }
 
-/// What a binary does that does not know a gate.
+/// What a binary does that does not know a gate; null where nobody knows. One that was not locked before it was removed may have become
+/// what is always done: kubernetes 1.37 has no `PreventStaticPodAPIReferences`, which was beta and on, and does as if it were on.
 pub(super) fn instead(name: &str, behaviour: Behaviour) -> Option<bool> {
     let catalogue = Catalogue::known();
     if catalogue.introduced_in(name)? > behaviour.emulated {
@@ -109,7 +110,7 @@ pub(super) fn instead(name: &str, behaviour: Behaviour) -> Option<bool> {
         .last_with(name)
         .filter(|last| *last < behaviour.binary)?;
     let spec = catalogue.at(name, Behaviour::native(last))?;
-    Some(spec.locked && spec.default)
+    spec.locked.then_some(spec.default)
 }
 
 fn is_used(name: &str, kind: ComponentKind) -> Relevance {

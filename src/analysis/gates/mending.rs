@@ -9,6 +9,7 @@ use super::apis;
 use super::intention::Setting;
 use super::start::{self, Fault, Source, Start, VersionFlag};
 use crate::catalogue::Behaviour;
+use crate::model::component::RuntimeConfig;
 
 /// Each of them is necessary: without it a fault stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub(crate) fn of(
     let mended = mending.applied(start);
     // Without one key another may come to be the only one.
     loop {
-        let left = apis::without(config, &mending.apis);
+        let left = mending.left_of(config);
         let refused = apis::faults(&mended, &left).into_iter();
         let keys = refused.filter_map(|fault| match fault {
             Fault::Api { key, .. } => Some(key),
@@ -121,8 +122,22 @@ fn taken(start: &Start, fixed: &BTreeMap<String, bool>) -> Option<BTreeSet<Strin
 }
 
 impl Mending {
+    /// What an API server is still told to serve.
+    pub(crate) fn left_of(&self, config: &RuntimeConfig) -> RuntimeConfig {
+        let mut left = config.clone();
+        left.0.retain(|key, _| !self.apis.contains(key));
+        left
+    }
+
+    /// Whether the component starts with them, and with these gates set as well.
+    pub(crate) fn mends(&self, start: &Start, further: &BTreeMap<String, bool>) -> bool {
+        let mut start = self.applied(start);
+        start.gates.extend(further.clone());
+        faults(&start).is_empty()
+    }
+
     /// The component as it is started with them.
-    fn applied(&self, start: &Start) -> Start {
+    pub(crate) fn applied(&self, start: &Start) -> Start {
         let mut gates = start.gates.clone();
         gates.retain(|gate, _| !self.removed.contains(gate));
         gates.extend(self.set.clone());

@@ -92,6 +92,12 @@ impl<'w> Process<'w> {
         }
     }
 
+    fn take_pod(&mut self, pod: &'w ComponentPod) {
+        for told in &pod.told {
+            self.take(Document::Pod, told);
+        }
+    }
+
     /// What runs is believed before what is stored.
     fn is_of(&mut self, version: &ComponentVersion, is_running: bool) {
         let take = |known: &mut Option<Minor>, told: Option<Minor>| {
@@ -135,11 +141,15 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
             let node = node.filter(|_| component.kind == ComponentKind::KubeProxy);
             process(name, &mut |it| {
                 it.pool = node.and_then(|node| pool::of(&node.value.labels, pool_label));
-                for told in &component.told {
-                    it.take(Document::Pod, told);
-                }
+                it.take_pod(component);
             });
         }
+    }
+    // A configuration of kube-proxies is theirs; kubeadm's is of its own control plane, and not of what somebody adds.
+    let (beside, own): (Vec<_>, Vec<_>) =
+        made(world).partition(|(name, _)| name.kind.has_prefixed_gates());
+    for (name, component) in own {
+        process(name, &mut |it| it.take_pod(component));
     }
     // Of what runs, the later document stays; they do not contradict each other, or `contradiction` tells.
     let mut templates: Vec<(ComponentKind, Document, &Told)> = Vec::new();
@@ -189,7 +199,24 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
                 .take(document, told);
         }
     }
+    for (name, component) in beside {
+        let known = processes.entry(name.clone());
+        let known = known.or_insert_with(|| Process::new(name));
+        known.take_pod(component);
+    }
     processes.into_values().collect()
+}
+
+/// Components that workloads make. Of a cluster Pods tell what runs; where nothing runs, what makes them does.
+fn made(world: &World) -> impl Iterator<Item = (ComponentName, &ComponentPod)> {
+    let mut pods = world.pods();
+    let is_cluster = world.nodes().next().is_some() || pods.any(|pod| pod.value.node.is_some());
+    let workloads = world.workloads().filter(move |_| !is_cluster);
+    workloads.filter_map(|workload| {
+        let component = workload.component.as_deref()?;
+        let name = ComponentName::new(component.kind, workload.name.name.as_str());
+        Some((name, component))
+    })
 }
 
 fn file(told: &Told) -> Option<&str> {

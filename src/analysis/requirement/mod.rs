@@ -132,6 +132,11 @@ fn required(release: Release, rule: impl Fn(&'static Feature) -> Vec<Because>) -
 }
 
 impl Feature {
+    /// Whether a Pod needs it of its node, in the eyes of a release that knows it.
+    pub(crate) fn is_required_by(&self, pod: &PodNeeds) -> bool {
+        !(self.scheduling)(pod).is_empty()
+    }
+
     pub(crate) fn is_registered(&self, minor: Minor) -> bool {
         self.since <= minor && self.until.is_none_or(|until| minor <= until)
     }

@@ -33,7 +33,11 @@ const READ: [&str; 6] = [
     "--runtime-config",
 ];
 
-/// Of a command line the program, if it is a component, and the flags of gates, emulation and its own address: other words never become values.
+/// A flag of which only is read that it is there: a file has gates, too.
+const FILE: &str = "--config";
+
+/// Of a command line the program, if it is a component, and the flags of gates, emulation and its own address: other words never become
+/// values. That there is a file is kept, and not which.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct GateWords(pub(crate) Vec<String>);
 
@@ -87,6 +91,8 @@ impl<'de> Visitor<'de> for GateWordsVisitor {
             // What follows a switch is another word.
             if is_program || is_value || is_read || RuntimeConfig::SWITCHES.contains(&flag) {
                 kept.0.push(word.clone().into_owned());
+            } else if names_a_file(&word) {
+                kept.0.push(FILE.to_owned());
             }
             is_value = is_read && !word.contains('=');
             is_first = false;
@@ -151,7 +157,14 @@ fn logged(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a command line tells of gates. Without any flag of them the component was told nothing, which is a statement too.
+/// Whether a word says that there is a configuration file. An empty name, as logs have it, is none.
+fn names_a_file(word: &str) -> bool {
+    let rest = word.strip_prefix(FILE);
+    rest.is_some_and(|rest| rest.is_empty() || (rest.starts_with('=') && rest.len() > 1))
+}
+
+/// What a command line tells of gates. Without any flag of them the component was told nothing, which is a statement too; but a
+/// kube-proxy with a file takes all from there, and no gates from flags (kubernetes 1.35 to 1.37, `cmd/kube-proxy/app/options.go`, `Complete`).
 pub(crate) fn told(kind: ComponentKind, words: &[String]) -> Vec<Told> {
     told_at(kind, words, &|_| None)
 }
@@ -198,7 +211,11 @@ pub(crate) fn told_at(
             }
         }
     }
-    let mut told = vec![Told::Set(set)];
+    let is_in_file = kind == ComponentKind::KubeProxy && words.iter().any(|it| names_a_file(it));
+    let mut told = Vec::new();
+    if !is_in_file {
+        told.push(Told::Set(set));
+    }
     if kind.has_prefixed_gates() {
         told.extend(flagz::versions(|name| {
             values(words, name).into_iter().next_back()
@@ -339,6 +356,32 @@ mod tests {
         // Quotes are not taken off.
         assert_eq!(set("k --feature-gates=\"A=true\"").refused.len(), 1);
         assert!(read(ComponentKind::Kubelet, &mut &b"hello"[..]).is_err());
+    }
+
+    #[test]
+    fn a_proxys_file_is_all_that_sets_its_gates() {
+        let told = |words: &str| {
+            let words: Vec<&str> = words.split(' ').collect();
+            let words = serde_json::to_string(&words).expect("it is data");
+            let GateWords(kept) = serde_json::from_str(&words).expect("it is a command");
+            told(ComponentKind::KubeProxy, &kept)
+        };
+        for none in [
+            "kube-proxy --config=/etc/secret.conf --feature-gates=A=true",
+            "kube-proxy --config /etc/secret.conf",
+        ] {
+            assert_eq!(told(none), [], "{none}");
+        }
+        for set in [
+            "kube-proxy --feature-gates=A=true",
+            "kube-proxy --config-sync-period=1s",
+            "kube-proxy --config=",
+        ] {
+            assert!(matches!(told(set).as_slice(), [Told::Set(_)]), "{set}");
+        }
+        let words = r#"["kube-proxy", "--config", "/etc/secret.conf", "--config=/etc/other.conf"]"#;
+        let kept: GateWords = serde_json::from_str(words).expect("it is a command");
+        assert_eq!(kept.0, ["kube-proxy", "--config", "--config"]);
     }
 
     #[test]

@@ -16,11 +16,15 @@ use crate::source::component::flags;
 use crate::source::document;
 use crate::source::located::{Entry, Node, Position, Tree};
 
-/// Keys of kubeadm's `ConfigMap`s that hold a document.
-pub(in crate::source) const KEYS: [&str; 3] = ["ClusterConfiguration", "kubelet", "config.conf"];
+/// Keys of these `ConfigMap`s that hold a document.
+pub(in crate::source) const KEYS: [&str; 4] =
+    ["ClusterConfiguration", "kubelet", "config.conf", "config"];
 
 /// Names of `ConfigMap`s in kube-system that hold them: kubeadm's, and the older one with a version.
 const NAMES: [&str; 3] = ["kubeadm-config", "kubelet-config", "kube-proxy"];
+
+/// EKS' own for its kube-proxies, under the last key (aws/containers-roadmap#143, #657).
+const OF_EKS: &str = "kube-proxy-config";
 
 #[derive(Deserialize)]
 struct ConfigMap {
@@ -37,6 +41,7 @@ struct Documents {
     kubelet: Option<String>,
     #[serde(rename = "config.conf")]
     proxy: Option<String>,
+    config: Option<String>,
 }
 
 pub(super) fn config_map(json: &str) -> Result<Content, serde_json::Error> {
@@ -45,9 +50,10 @@ pub(super) fn config_map(json: &str) -> Result<Content, serde_json::Error> {
         && NAMES.iter().any(|name| map.metadata.name.starts_with(name));
     let mut statements = Vec::new();
     if let (true, Some(data)) = (is_kubeadms, map.data) {
+        let of_eks = data.config.filter(|_| map.metadata.name == OF_EKS);
         let texts = KEYS
             .into_iter()
-            .zip([data.cluster, data.kubelet, data.proxy]);
+            .zip([data.cluster, data.kubelet, data.proxy, of_eks]);
         for (key, text) in texts.filter_map(|(key, text)| Some((key, text?))) {
             let reading = document::read(text.as_bytes());
             if let Some(fault) = reading.faults.first() {
@@ -379,5 +385,19 @@ mod tests {
         assert_eq!(settings(&map("kubelet-config"), kubelet), due);
         assert_eq!(settings(&map("kubelet-config-1.23"), kubelet), due);
         assert!(settings(&map("mine"), kubelet).is_err());
+    }
+
+    #[test]
+    fn eks_has_a_config_map_of_its_own_for_proxies() {
+        let map = |name: &str, key: &str| {
+            format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: kube-system}}\ndata:\n  {key}: |\n    apiVersion: kubeproxy.config.k8s.io/v1alpha1\n    kind: KubeProxyConfiguration\n    featureGates: {{A: false}}\n"
+            )
+        };
+        let proxy = ComponentKind::KubeProxy;
+        let due = Ok(gates(&[("A", false)]));
+        assert_eq!(settings(&map("kube-proxy", "config.conf"), proxy), due);
+        assert_eq!(settings(&map("kube-proxy-config", "config"), proxy), due);
+        assert!(settings(&map("kube-proxy", "config"), proxy).is_err());
     }
 }

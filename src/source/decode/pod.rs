@@ -447,10 +447,11 @@ struct Template {
     spec: Spec,
 }
 
-/// What Pods of a template will need; null where it has no containers, or cannot be read.
-pub(super) fn needs_of_template(json: &str) -> Option<Box<PodNeeds>> {
+/// What Pods of a template will need, and the component that they run; null where it has no containers, or cannot be read.
+pub(super) fn of_template(json: &str) -> Option<(PodNeeds, Option<ComponentPod>)> {
     let Template { spec } = serde_json::from_str(json).ok()?;
-    (!spec.containers.is_empty()).then(|| Box::new(needs(&spec, None)))
+    let component = spec.containers.iter().find_map(component);
+    (!spec.containers.is_empty()).then(|| (needs(&spec, None), component))
 }
 
 /// What rules of declared features read.

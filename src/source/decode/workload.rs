@@ -1,7 +1,7 @@
 //! Decodes what makes Pods: apps/v1 DaemonSet, Deployment, ReplicaSet and StatefulSet, batch/v1 `CronJob` and Job.
 //!
-//! Only their selectors and owners, and of their templates what Pods will need of a node. A template may hold anything: one that
-//! cannot be read is no reason to lose the rest.
+//! Only their selectors and owners, and of their templates what Pods will need of a node, and which component of the cluster they run with
+//! which gates. A template may hold anything: one that cannot be read is no reason to lose the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,6 @@ use serde_json::value::RawValue;
 
 use super::{list, pod};
 use crate::model::fact::Content;
-use crate::model::needs::PodNeeds;
 use crate::model::pod::{PodName, Uid};
 use crate::model::selector::{LabelSelector, LabelTest, Requirement};
 use crate::model::workload::{Workload, WorkloadKind};
@@ -123,6 +122,12 @@ fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> 
     let uid = metadata
         .uid
         .unwrap_or_else(|| format!("{}/{namespace}/{}", kind.resource(), metadata.name));
+    let template = template(&object.spec).and_then(pod::of_template);
+    let (needs, component) = template.unzip();
+    let runs_for_good = matches!(
+        kind,
+        WorkloadKind::DaemonSet | WorkloadKind::Deployment | WorkloadKind::StatefulSet
+    );
     Ok(Content::Workload(Workload {
         kind,
         name: PodName {
@@ -130,7 +135,8 @@ fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> 
             name: metadata.name,
         },
         uid: Uid(uid),
-        template: template(&object.spec).filter(|needs| !needs.is_plain()),
+        template: needs.filter(|needs| !needs.is_plain()).map(Box::new),
+        component: component.flatten().filter(|_| runs_for_good).map(Box::new),
         selector: object.spec.selector.map(selector),
         controller: metadata
             .owner_references
@@ -140,7 +146,7 @@ fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> 
     }))
 }
 
-fn template(spec: &Spec<'_>) -> Option<Box<PodNeeds>> {
+fn template<'o>(spec: &Spec<'o>) -> Option<&'o str> {
     let template = match (spec.template, spec.job_template) {
         (Some(template), _) => template,
         (None, Some(job)) => {
@@ -149,7 +155,7 @@ fn template(spec: &Spec<'_>) -> Option<Box<PodNeeds>> {
         }
         (None, None) => return None,
     };
-    pod::needs_of_template(template.get())
+    Some(template.get())
 }
 
 pub(super) fn selector(selector: Selector) -> LabelSelector {

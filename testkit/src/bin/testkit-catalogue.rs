@@ -1,5 +1,5 @@
-//! Writes the catalogue's data (`data/gates/`, `data/apis/`): of the named minors, and with `--enhancements FOLDER` which
-//! components the KEPs of that checkout name.
+//! Writes the catalogue's data (`data/gates/`, `data/apis/`): of the named minors, with `--enhancements FOLDER` which components the
+//! KEPs of that checkout name, and which ones read what no KEP gives components.
 //!
 //! It must not start anything.
 
@@ -53,5 +53,7 @@ fn write() -> Result<(), Box<dyn Error>> {
             keep(format!("apis/{argument}.jsonl"), testkit::apis(&argument)?)?;
         }
     }
-    Ok(())
+    let proposals = fs::read_to_string(data.join("gates/components.jsonl"))?;
+    let text = testkit::readers(&testkit::minors(), &proposals)?;
+    keep("gates/readers.jsonl".to_owned(), text)
 }

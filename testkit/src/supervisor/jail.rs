@@ -32,14 +32,18 @@ const KUBELETS: usize = 10;
 /// How often, and how many times, to look for free kubelet places: five minutes.
 const PATIENCE: (Duration, usize) = (Duration::from_millis(250), 1200);
 
-/// What the kubelet sets when it starts; these are the machine's, not the namespace's.
-const KERNEL_SETTINGS: [&str; 6] = [
-    "/proc/sys/vm/overcommit_memory",
-    "/proc/sys/vm/panic_on_oom",
-    "/proc/sys/kernel/panic",
-    "/proc/sys/kernel/panic_on_oops",
-    "/proc/sys/kernel/keys/root_maxkeys",
-    "/proc/sys/kernel/keys/root_maxbytes",
+/// What the kubelet sets when it starts, and the values that it wants; these are the machine's, not the namespace's.
+///
+/// It sets what has another value. A copy is a file, empty for the moment in which it is written, and a kubelet of the same cluster
+/// that reads it then ends with 1 (seen on 1.36.3: "Failed to start `ContainerManager`", `strconv.Atoi: parsing ""`). So copies have
+/// what kubelets want, and none writes (kubernetes 1.35 to 1.37, `pkg/kubelet/cm/container_manager_linux.go`, `setupKernelTunables`).
+const KERNEL_SETTINGS: [(&str, &str); 6] = [
+    ("/proc/sys/vm/overcommit_memory", "1"),
+    ("/proc/sys/vm/panic_on_oom", "0"),
+    ("/proc/sys/kernel/panic", "10"),
+    ("/proc/sys/kernel/panic_on_oops", "1"),
+    ("/proc/sys/kernel/keys/root_maxkeys", "1000000"),
+    ("/proc/sys/kernel/keys/root_maxbytes", "25000000"),
 ];
 
 /// The host name inside. Schedulers and leases carry it, so the same answers come from every machine.
@@ -171,13 +175,11 @@ fn cover(binaries: &BTreeMap<String, PathBuf>) -> Result<(), JailError> {
             &path.to_string_lossy(),
         )?;
     }
-    for setting in KERNEL_SETTINGS {
-        // The kubelet reads and writes a copy.
+    for (setting, value) in KERNEL_SETTINGS {
         let copy = Path::new(STATE)
             .join("kernel")
             .join(setting.trim_start_matches('/'));
         fs::create_dir_all(copy.parent().unwrap_or(&copy)).map_err(file("create", &copy))?;
-        let value = fs::read(setting).map_err(file("read", setting))?;
         fs::write(&copy, value).map_err(file("write", &copy))?;
         bind(&copy.to_string_lossy(), setting)?;
     }
