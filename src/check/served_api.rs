@@ -91,19 +91,32 @@ impl Lack {
     }
 }
 
-/// Whether the gate is on, before or after: in an API server, or by name in a component that is meant. That newer kubelets have it by
-/// default beside a server that has not asks nothing of the server.
-fn is_on<'t>(
+/// Whether an API server has to serve what a gate needs, before or after: it has the gate on, or a component that is meant has it by
+/// name. That newer kubelets have it by default beside a server that has not asks nothing of the server.
+fn is_asked<'t>(
+    server: &'t Target,
     targets: &'t [Target],
     need: &Need,
     moment: impl Fn(&'t Target) -> &'t Option<Start>,
 ) -> bool {
-    let is_server = |it: &Target| it.name.kind == ComponentKind::KubeApiserver;
-    targets.iter().any(|target| {
-        let start = moment(target).as_ref();
+    let others = targets
+        .iter()
+        .filter(|it| it.name.kind != ComponentKind::KubeApiserver);
+    is_on([server].into_iter().chain(others), need, moment)
+}
+
+/// Whether a component has the gate on so that a server is asked for it.
+fn is_on<'t>(
+    mut targets: impl Iterator<Item = &'t Target>,
+    need: &Need,
+    moment: impl Fn(&'t Target) -> &'t Option<Start>,
+) -> bool {
+    targets.any(|it| {
+        let is_server = it.name.kind == ComponentKind::KubeApiserver;
+        let start = moment(it).as_ref().filter(|_| is_server || it.is_meant);
         start.is_some_and(|start| {
-            let is_named = target.is_meant && start.gates.get(need.gate) == Some(&true);
-            start.value(need.gate) == Some(true) && (is_server(target) || is_named)
+            let is_named = start.gates.get(need.gate) == Some(&true);
+            start.value(need.gate) == Some(true) && (is_server || is_named)
         })
     })
 }
@@ -121,8 +134,8 @@ fn touched(targets: &[Target]) -> Vec<&'static Need> {
     };
     let is_changed = targets.iter().any(changes);
     let is_touched = |need: &&Need| {
-        is_on(targets, need, |it| &it.after)
-            && (is_changed || !is_on(targets, need, |it| &it.before))
+        is_on(targets.iter(), need, |it| &it.after)
+            && (is_changed || !is_on(targets.iter(), need, |it| &it.before))
     };
     NEEDS.iter().filter(is_touched).collect()
 }
@@ -156,13 +169,16 @@ fn lacking<'t>(
         if server.faults.iter().any(is_version) {
             continue;
         }
-        for need in touched {
+        let asked = touched
+            .iter()
+            .filter(|need| is_asked(server, targets, need, |it| &it.after));
+        for need in asked {
             let Some(lack) = lack(after, config, need) else {
                 continue;
             };
             let before = server.before.as_ref().zip(server.runtime_config.as_ref());
             let lacked = before.is_some_and(|(it, config)| self::lack(it, config, need).is_some());
-            if lacked && is_on(targets, need, |it| &it.before) {
+            if lacked && is_asked(server, targets, need, |it| &it.before) {
                 continue;
             }
             let key = (lack.gate, lack.asked, lack.emulated);

@@ -134,6 +134,12 @@ impl World {
                 }
             }
             Content::Statements(statements) => {
+                // They are of one document: where one of them names its file, all stand there.
+                let file = statements.iter().find_map(|it| match &it.told {
+                    Told::Set(settings) => settings.places.file.as_deref(),
+                    _ => None,
+                });
+                let source = file.map_or(source, str::to_owned);
                 for statement in statements {
                     let value = (statement.document, statement.told);
                     let source = source.clone();

@@ -183,21 +183,23 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
 /// Configuration is smaller; of a dump of a cluster nobody asks for a line.
 const MAX_PLACED: usize = 4 << 20;
 
-/// Whether a text speaks of feature gates at all.
-pub(super) fn mentions_gates(text: &[u8]) -> bool {
-    let holds = |word: &[u8]| memchr::memmem::find(text, word).is_some();
-    holds(b"feature-gates") || holds(b"featureGates")
-}
-
-/// Whether it may set what has a place: gates, the version that a component behaves as, what is served.
-fn is_setting(text: &[u8]) -> bool {
-    let flags: [&[u8]; 3] = [
-        b"emulated-version",
-        b"min-compatibility-version",
+/// Whether a text speaks of feature gates at all, or of what is served.
+pub(super) fn mentions_settings(text: &[u8]) -> bool {
+    let words: [&[u8]; 4] = [
+        b"feature-gates",
+        b"featureGates",
         b"runtime-config",
+        b"runtimeConfig",
     ];
     let holds = |word: &[u8]| memchr::memmem::find(text, word).is_some();
-    mentions_gates(text) || flags.into_iter().any(holds)
+    words.into_iter().any(holds)
+}
+
+/// Whether it may set what has a place: gates, what is served, or the version that a component behaves as.
+fn is_setting(text: &[u8]) -> bool {
+    let flags: [&[u8]; 2] = [b"emulated-version", b"min-compatibility-version"];
+    let holds = |word: &[u8]| memchr::memmem::find(text, word).is_some();
+    mentions_settings(text) || flags.into_iter().any(holds)
 }
 
 const NO_OBJECT: &str = "it is not a Kubernetes object in YAML or JSON";
@@ -205,7 +207,7 @@ const NO_OBJECT: &str = "it is not a Kubernetes object in YAML or JSON";
 /// Whether text could be YAML of an object at all: to see that a log of gigabytes is none, a parser would need minutes.
 fn names_an_object(text: &str) -> bool {
     let holds = |word: &[u8]| memchr::memmem::find(text.as_bytes(), word).is_some();
-    holds(b"kind") || holds(b"gitVersion") || mentions_gates(text.as_bytes())
+    holds(b"kind") || holds(b"gitVersion") || mentions_settings(text.as_bytes())
 }
 
 fn read_json(text: &str, reading: &mut Reading) {

@@ -117,6 +117,7 @@ impl Stage<'_> {
             ("hazards", "Skipped"),
             ("kubeadm-gates", "Skipped"),
             ("nominations", "Skipped"),
+            ("runtime-config", "Skipped"),
             ("served-api", "Skipped"),
             ("version-skew", "Skipped"),
             ("workloads", "Fail"),

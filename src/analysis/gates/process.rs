@@ -14,7 +14,7 @@ use crate::model::component::{
 };
 use crate::model::pod::{ComponentPod, Pod};
 use crate::model::version::{Minor, Release};
-use crate::model::world::World;
+use crate::model::world::{Sourced, World};
 
 /// One process, and what is known of it.
 #[derive(Debug, Clone)]
@@ -152,13 +152,18 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
         process(name, &mut |it| it.take_pod(component));
     }
     // Of what runs, the later document stays; they do not contradict each other, or `contradiction` tells.
-    let mut templates: Vec<(ComponentKind, Document, &Told)> = Vec::new();
+    let mut templates: Vec<Template<'w>> = Vec::new();
     for (name, told) in world.statements() {
-        for told in told {
-            let (document, told) = &told.value;
+        for Sourced { source, value } in told {
+            let (document, told) = value;
             let is_of_file = matches!(document, Document::Configuration | Document::Flags);
             if name.identity.is_empty() && is_of_file {
-                templates.push((name.kind, *document, told));
+                templates.push(Template {
+                    kind: name.kind,
+                    document: *document,
+                    told,
+                    source,
+                });
                 continue;
             }
             process(name.clone(), &mut |it| it.take(*document, told));
@@ -168,7 +173,13 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
     let told = processes.values().filter(|it| !it.stored.is_empty());
     let closer: BTreeSet<ComponentName> = told.map(|it| it.name.clone()).collect();
     let groups = groups(&templates);
-    for (kind, document, told) in templates {
+    for template in templates {
+        let Template {
+            kind,
+            document,
+            told,
+            ..
+        } = template;
         if seen.contains(&kind) {
             for process in processes.values_mut().filter(|it| it.name.kind == kind) {
                 if let Told::RuntimeConfig(config) = told {
@@ -183,13 +194,9 @@ pub(super) fn all<'w>(world: &'w World, pool_label: Option<&str>) -> Vec<Process
             }
             continue;
         }
-        let group = file(told).map(|file| group_of(&groups, kind, file));
-        let identities = match group {
-            Some(identity) => vec![identity],
-            // What no file says is said of all.
-            None => groups
-                .get(&kind)
-                .map_or_else(|| vec![""], |all| all.iter().copied().collect()),
+        let identities = match groups.get(&kind) {
+            None => vec![""],
+            Some(files) => groups_of(files, &template),
         };
         for identity in identities {
             let name = ComponentName::new(kind, identity);
@@ -226,14 +233,22 @@ fn file(told: &Told) -> Option<&str> {
     }
 }
 
-/// Files that each configure components of their own, by kind: empty where there is one alone, which needs no name.
+/// What a document says of all components of a kind, with where it stands.
+struct Template<'w> {
+    kind: ComponentKind,
+    document: Document,
+    told: &'w Told,
+    source: &'w str,
+}
+
+/// Files that each configure components of their own, by kind; a kind of which there is one alone needs no name.
 type Groups<'w> = BTreeMap<ComponentKind, BTreeSet<&'w str>>;
 
-fn groups<'w>(templates: &[(ComponentKind, Document, &'w Told)]) -> Groups<'w> {
+fn groups<'w>(templates: &[Template<'w>]) -> Groups<'w> {
     let mut groups = Groups::new();
-    for (kind, _, told) in templates {
-        if let Some(file) = file(told).filter(|file| !is_drop_in(file)) {
-            groups.entry(*kind).or_default().insert(file);
+    for template in templates {
+        if let Some(file) = file(template.told).filter(|file| !is_drop_in(file)) {
+            groups.entry(template.kind).or_default().insert(file);
         }
     }
     groups.retain(|_, files| files.len() > 1);
@@ -246,15 +261,32 @@ pub(super) fn is_drop_in(file: &str) -> bool {
     folder.is_some_and(|folder| folder.strip_suffix(".d").is_some())
 }
 
-/// The group that a file belongs to: its own, and of a drop-in that of the file which is nearest.
-fn group_of<'w>(groups: &Groups<'w>, kind: ComponentKind, file: &str) -> &'w str {
-    let files = groups.get(&kind).into_iter().flatten().copied();
-    let common = |other: &&str| {
-        let letters = file.bytes().zip(other.bytes());
+/// The groups that a statement is about: that of its own file, of a drop-in that of the file which is nearest, and else, as of a version
+/// that another file tells, those that lie nearest: one file may tell it of all.
+fn groups_of<'w>(files: &BTreeSet<&'w str>, template: &Template<'_>) -> Vec<&'w str> {
+    let source = template.source;
+    if let Some(own) = files.get(source) {
+        return vec![own];
+    }
+    let letters = |other: &&str| {
+        let letters = source.bytes().zip(other.bytes());
         letters.take_while(|(one, other)| one == other).count()
     };
-    let own = files.clone().find(|known| *known == file);
-    own.or(files.max_by_key(common)).unwrap_or_default()
+    if is_drop_in(source) {
+        return files
+            .iter()
+            .copied()
+            .max_by_key(letters)
+            .into_iter()
+            .collect();
+    }
+    let folders = |other: &str| {
+        let names = source.split('/').zip(other.split('/'));
+        names.take_while(|(one, other)| one == other).count()
+    };
+    let nearest = files.iter().map(|file| folders(file)).max();
+    let all = files.iter().copied();
+    all.filter(|file| Some(folders(file)) == nearest).collect()
 }
 
 /// The process in a Pod: by the Pod's own name; an API server by its address, which is how its documents are asked for, and a

@@ -136,6 +136,13 @@ impl Flags {
         Self(words.collect())
     }
 
+    /// Flags by their names, each with a text or a list of them.
+    pub(super) fn of_arguments(node: &Node) -> Self {
+        let entries = node.entries().iter();
+        let flags = entries.map(|it| Self::of_words(&it.value, &format!("--{}=", it.key)));
+        Self(flags.flat_map(|flags| flags.0).collect())
+    }
+
     /// What they tell of a component.
     pub(super) fn told(self, kind: ComponentKind) -> Vec<Told> {
         let (words, at): (Vec<String>, Vec<Option<Position>>) = self.0.into_iter().unzip();
@@ -257,13 +264,13 @@ pub(super) fn component_configuration(configuration: &Node) -> Result<Vec<Statem
 pub(super) fn silent(part: Option<&Node>, name: &str) -> Result<(), String> {
     let speaks = |node: &Node| {
         let own = node.text().unwrap_or_default();
-        document::mentions_gates(own.as_bytes())
+        document::mentions_settings(own.as_bytes())
     };
     let mut waiting: Vec<&Node> = part.into_iter().collect();
     while let Some(node) = waiting.pop() {
         if speaks(node) {
             return Err(format!(
-                "{name} speaks of feature gates, and is not read: say them where they are read (docs/ci.md)"
+                "{name} speaks of feature gates or APIs, and is not read: say them where they are read (docs/ci.md)"
             ));
         }
         waiting.extend(node.items());

@@ -29,8 +29,8 @@ pub(super) fn machine(config: &Node) -> Result<Vec<Statement>, String> {
         let image = part.get("image").and_then(Node::text);
         let git = version(image.and_then(version_of_image));
         // Of a worker's machine the parts of the control plane tell nothing.
-        if let Some(words) = part.find(&["extraArgs", "feature-gates"]) {
-            let set = Flags::of_words(words, "--feature-gates=").told(kind);
+        if let Some(arguments) = part.get("extraArgs") {
+            let set = Flags::of_arguments(arguments).told(kind);
             told.extend(of(&component, Document::Flags, set));
         }
         if let Some(extra) = part.get("extraConfig") {

@@ -55,7 +55,7 @@ pub(super) enum Foreign {
         fault: String,
         /// It is no text of its form, or was not read to its end; else nothing is wrong with it, but it is something else.
         is_broken: bool,
-        mentions_gates: bool,
+        mentions_settings: bool,
     },
 }
 
@@ -95,7 +95,7 @@ pub(super) fn take(
         return Ok(Some(Foreign::Other {
             fault,
             is_broken: true,
-            mentions_gates: true,
+            mentions_settings: true,
         }));
     }
     if documents.bytes.len() > MAX_BYTES {
@@ -111,7 +111,7 @@ pub(super) fn take(
         return Ok(Some(Foreign::Other {
             fault: reading.faults.join("; "),
             is_broken: reading.is_broken || budget.fault().is_some(),
-            mentions_gates: document::mentions_gates(&documents.bytes),
+            mentions_settings: document::mentions_settings(&documents.bytes),
         }));
     }
     if path.is_file() {

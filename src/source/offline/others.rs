@@ -45,12 +45,12 @@ impl<'l> Others<'l> {
         let Foreign::Other {
             fault,
             is_broken,
-            mentions_gates,
+            mentions_settings,
         } = found
         else {
             return true;
         };
-        let list = match (is_broken, mentions_gates) {
+        let list = match (is_broken, mentions_settings) {
             (true, true) if self.is_template(name) => &mut self.unread_templates,
             (true, false) if self.is_template(name) => &mut self.templates,
             (true, _) if ends(&OBJECTS) => {
@@ -124,13 +124,13 @@ mod tests {
         let names = ["c/Chart.yaml", "c/templates/a.yaml", "templates/b.yaml"];
         let names = names.map(str::to_owned).into();
         let mut others = Others::of(&names);
-        let found = |is_broken, mentions_gates| Foreign::Other {
+        let found = |is_broken, mentions_settings| Foreign::Other {
             fault: "x".to_owned(),
             is_broken,
-            mentions_gates,
+            mentions_settings,
         };
-        let broken = |mentions_gates| found(true, mentions_gates);
-        let other = |mentions_gates| found(false, mentions_gates);
+        let broken = |mentions_settings| found(true, mentions_settings);
+        let other = |mentions_settings| found(false, mentions_settings);
         for (name, found) in [
             ("c/templates/a.yaml", broken(false)),
             ("c/templates/_gates.tpl", broken(true)),
