@@ -344,7 +344,7 @@ fn of_one(
             context: request.context.clone(),
             namespace: pod.name.namespace.clone(),
             name: pod.name.name.clone(),
-            uid: pod.uid.0.clone(),
+            uid: pod.uid.0.to_string(),
             phase: pod.phase.clone(),
             scheduler_name: pod.scheduler_name.clone(),
             priority: pod.priority,

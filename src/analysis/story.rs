@@ -377,7 +377,7 @@ impl<'w> Story<'w> {
             name: preemptor.map(|name| name.name.clone()),
             node: note.node,
             outcome,
-            uid: uid.0,
+            uid: uid.0.to_string(),
         })
     }
 }

@@ -3,6 +3,7 @@
 //! It answers "what is known" and "was it looked at"; it must not judge.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -13,7 +14,7 @@ use super::event::Event;
 use super::fact::{Content, Fact};
 use super::grant::{ClusterRole, ClusterRoleBinding, Grant};
 use super::node::{Node, NodeLease};
-use super::pod::{Pod, PodName, Uid};
+use super::pod::{Pod, PodName, Traits, Uid};
 use super::replica::Replica;
 use super::scheduler_line::SchedulerLine;
 use super::version::Minor;
@@ -185,7 +186,7 @@ impl World {
                 let key = event
                     .uid
                     .as_ref()
-                    .map_or_else(|| format!("name:{}", event.name), |uid| uid.0.clone());
+                    .map_or_else(|| format!("name:{}", event.name), |uid| uid.0.to_string());
                 let newer = self.events.get(&key).is_none_or(|known| {
                     (event.last, event.count, &source)
                         > (known.value.last, known.value.count, &known.source)
@@ -262,14 +263,22 @@ impl World {
                 if draft.value.created.is_none()
                     && let Some(body) = nameless.next()
                 {
+                    let Traits {
+                        phase,
+                        reason,
+                        message,
+                        start,
+                        ..
+                    } = (*draft.value.traits).clone();
                     draft.value = Pod {
                         uid: uid.clone(),
-                        phase: draft.value.phase.or(body.value.phase),
-                        reason: draft.value.reason.or(body.value.reason),
-                        message: draft.value.message.or(body.value.message),
-                        start: draft.value.start.or(body.value.start),
                         ..body.value
                     };
+                    let known = Arc::make_mut(&mut draft.value.traits);
+                    known.phase = phase.or(known.phase.take());
+                    known.reason = reason.or(known.reason.take());
+                    known.message = message.or(known.message.take());
+                    known.start = start.or(known.start);
                 }
                 self.drafted.insert(uid.clone());
                 self.pods.insert(uid, Box::new(draft));

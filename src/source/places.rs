@@ -38,11 +38,12 @@ pub(super) fn fill(text: &str, contents: &mut [Content]) {
                 }
             }
             Content::Pod(pod) => {
+                let name = pod.name.clone();
                 let Some(component) = &mut pod.component else {
                     continue;
                 };
                 let known = placed.iter().find_map(|it| match it {
-                    Placed::Pod(name, containers) if *name == pod.name => Some(containers),
+                    Placed::Pod(found, containers) if *found == name => Some(containers),
                     _ => None,
                 });
                 for words in known.into_iter().flatten() {

@@ -308,7 +308,7 @@ fn answer(
             kind: case.subject.kind,
             namespace: pod.name.namespace.clone(),
             name: pod.name.name.clone(),
-            uid: (!pod.is_unidentified()).then(|| pod.uid.0.clone()),
+            uid: (!pod.is_unidentified()).then(|| pod.uid.0.to_string()),
             phase: pod.phase.clone(),
             scheduler_name: pod.scheduler_name.clone(),
             node_name: pod.node.clone(),

@@ -116,7 +116,7 @@ pub(crate) fn sweep(world: &World, request: &Request, now: Timestamp) -> Vec<Cha
         let namespace = Some(pod.name.namespace.as_str());
         let mut removal = Change::delete("", "pods", namespace, &pod.name.name);
         if let Some(body) = &mut removal.body {
-            body["preconditions"] = json!({"uid": pod.uid.0});
+            body["preconditions"] = json!({"uid": &*pod.uid.0});
         }
         removal
     };

@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(answers(&worlds(|pod| reducer.reduce(pod))), whole);
         let without_needs = worlds(|pod| pod.needs = None);
         assert_ne!(answers(&without_needs), whole, "the cases need something");
-        let without_requests = worlds(|pod| pod.requests = std::sync::Arc::default());
+        let without_requests = worlds(|pod| pod.requests = BTreeMap::new());
         assert_ne!(
             answers(&without_requests),
             whole,

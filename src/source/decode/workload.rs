@@ -129,14 +129,14 @@ fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> 
             namespace,
             name: metadata.name,
         },
-        uid: Uid(uid),
+        uid: Uid(uid.into()),
         template: template(&object.spec).filter(|needs| !needs.is_plain()),
         selector: object.spec.selector.map(selector),
         controller: metadata
             .owner_references
             .into_iter()
             .find(|owner| owner.controller == Some(true))
-            .map(|owner| Uid(owner.uid)),
+            .map(|owner| Uid(owner.uid.into())),
     }))
 }
 
