@@ -223,7 +223,7 @@ fn facts() -> impl Strategy<Value = Vec<Fact>> {
             .chain(others)
             .enumerate()
             .map(|(index, content)| Fact {
-                source: format!("s{index}"),
+                source: format!("s{index}").into(),
                 content,
             })
             .collect()
@@ -409,7 +409,7 @@ proptest! {
             }
             world.fold(fact);
         }
-        world.fold(Fact { source: "s".to_owned(), content: Content::Workload(deployment()) });
+        world.fold(Fact { source: "s".into(), content: Content::Workload(Box::new(deployment())) });
         for right in wants(&world, &request).iter().flat_map(Want::rights) {
             let any = Right { name: None, ..right.clone() };
             // A Pod of all namespaces has its own.

@@ -25,7 +25,7 @@ use super::write::{After, Asked, Write};
 /// A thing with the source that told it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sourced<T> {
-    pub(crate) source: String,
+    pub(crate) source: Arc<str>,
     pub(crate) value: T,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Sourced<T> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct World {
     /// Boxed: a map of big values holds a third of them empty.
-    pods: BTreeMap<Uid, Box<Sourced<Pod>>>,
+    pods: BTreeMap<Uid, Sourced<Box<Pod>>>,
     nodes: BTreeMap<String, Sourced<Node>>,
     node_leases: BTreeMap<String, Sourced<NodeLease>>,
     claims: BTreeMap<PodName, Sourced<Claim>>,
@@ -44,7 +44,7 @@ pub(crate) struct World {
     /// Keys of the events about an object: each of many Pods is asked for its own.
     about: BTreeMap<Uid, BTreeSet<String>>,
     /// Pods as they were asked for, where a log holds no objects.
-    drafts: Vec<Sourced<Pod>>,
+    drafts: Vec<Sourced<Box<Pod>>>,
     /// Which of `pods` are drafts.
     drafted: BTreeSet<Uid>,
     /// What documents say of components, each statement once.
@@ -55,7 +55,7 @@ pub(crate) struct World {
     /// Audited requests by their ID.
     writes: BTreeMap<String, Sourced<Write>>,
     /// What schedulers' logs say, by Pod, with the source; files overlap.
-    lines: BTreeMap<PodName, BTreeMap<SchedulerLine, String>>,
+    lines: BTreeMap<PodName, BTreeMap<SchedulerLine, Arc<str>>>,
     /// Pods that were there and are no more; what is known of them is their last state.
     gone: BTreeSet<Uid>,
     answered: BTreeMap<Want, State>,
@@ -76,15 +76,11 @@ impl World {
                     pod_rank(&pod, &source) > pod_rank(&known.value, &known.source)
                 });
                 if newer {
-                    let uid = pod.uid.clone();
-                    let value = *pod;
-                    self.pods.insert(uid, Box::new(Sourced { source, value }));
+                    let (uid, value) = (pod.uid.clone(), pod);
+                    self.pods.insert(uid, Sourced { source, value });
                 }
             }
-            Content::Draft(pod) => self.drafts.push(Sourced {
-                source,
-                value: *pod,
-            }),
+            Content::Draft(value) => self.drafts.push(Sourced { source, value }),
             Content::Node(node) => {
                 let newer = self.nodes.get(&node.name).is_none_or(|known| {
                     (node.newest_observation, &source)
@@ -106,7 +102,7 @@ impl World {
                 });
                 if newer {
                     let key = lease.node.clone();
-                    let value = lease;
+                    let value = *lease;
                     self.node_leases.insert(key, Sourced { source, value });
                 }
             }
@@ -119,7 +115,7 @@ impl World {
                         claim.name.clone(),
                         Sourced {
                             source,
-                            value: claim,
+                            value: *claim,
                         },
                     );
                 }
@@ -130,7 +126,7 @@ impl World {
                     (&workload.uid, &source) > (&known.value.uid, &known.source)
                 });
                 if newer {
-                    let value = workload;
+                    let value = *workload;
                     self.workloads.insert(key, Sourced { source, value });
                 }
             }
@@ -144,19 +140,21 @@ impl World {
             }
             Content::Replicas(replicas) => self.replicas.extend(replicas),
             // Of two of a name the greater one stays, so that their order does not matter.
-            Content::Grant(Grant::Role(role)) => {
-                let known = self.cluster_roles.get(&role.name);
-                if known.is_none_or(|known| role > *known) {
-                    self.cluster_roles.insert(role.name.clone(), role);
+            Content::Grant(grant) => match *grant {
+                Grant::Role(role) => {
+                    let known = self.cluster_roles.get(&role.name);
+                    if known.is_none_or(|known| role > *known) {
+                        self.cluster_roles.insert(role.name.clone(), role);
+                    }
                 }
-            }
-            Content::Grant(Grant::Binding(binding)) => {
-                let known = self.cluster_role_bindings.get(&binding.name);
-                if known.is_none_or(|known| binding > *known) {
-                    let name = binding.name.clone();
-                    self.cluster_role_bindings.insert(name, binding);
+                Grant::Binding(binding) => {
+                    let known = self.cluster_role_bindings.get(&binding.name);
+                    if known.is_none_or(|known| binding > *known) {
+                        let name = binding.name.clone();
+                        self.cluster_role_bindings.insert(name, binding);
+                    }
                 }
-            }
+            },
             Content::Write(write) => {
                 // Files overlap, and one log may tell more of a request than another.
                 let rank = |write: &Write| {
@@ -215,7 +213,7 @@ impl World {
         for uid in std::mem::take(&mut self.drafted) {
             self.pods.remove(&uid);
         }
-        let mut drafts: BTreeMap<PodName, Vec<Sourced<Pod>>> = BTreeMap::new();
+        let mut drafts: BTreeMap<PodName, Vec<Sourced<Box<Pod>>>> = BTreeMap::new();
         for draft in &self.drafts {
             let of_name = drafts.entry(draft.value.name.clone()).or_default();
             of_name.push(draft.clone());
@@ -230,7 +228,7 @@ impl World {
         for (name, mut of_name) in drafts {
             // The fullest first: whose creation was seen, then who is identified.
             of_name.sort_by(|a, b| {
-                let key = |draft: &Sourced<Pod>| {
+                let key = |draft: &Sourced<Box<Pod>>| {
                     let value = &draft.value;
                     (
                         value.created.is_none(),
@@ -270,10 +268,8 @@ impl World {
                         start,
                         ..
                     } = (*draft.value.traits).clone();
-                    draft.value = Pod {
-                        uid: uid.clone(),
-                        ..body.value
-                    };
+                    draft.value = body.value;
+                    draft.value.uid = uid.clone();
                     let known = Arc::make_mut(&mut draft.value.traits);
                     known.phase = phase.or(known.phase.take());
                     known.reason = reason.or(known.reason.take());
@@ -281,7 +277,7 @@ impl World {
                     known.start = start.or(known.start);
                 }
                 self.drafted.insert(uid.clone());
-                self.pods.insert(uid, Box::new(draft));
+                self.pods.insert(uid, draft);
             }
             // The one that is identified may be an earlier incarnation.
             let is_identified = |created: Option<Timestamp>| {
@@ -295,7 +291,7 @@ impl World {
                 && !is_object(draft.value.created)
             {
                 self.drafted.insert(draft.value.uid.clone());
-                self.pods.insert(draft.value.uid.clone(), Box::new(draft));
+                self.pods.insert(draft.value.uid.clone(), draft);
             }
         }
     }
@@ -321,7 +317,7 @@ impl World {
                 }
                 if last.is_some_and(|uid| left.contains(uid)) {
                     mixed.insert(Coverage {
-                        source: write.source.clone(),
+                        source: write.source.to_string(),
                         subject: "audit log".to_owned(),
                         state: State::Partial,
                         detail: Some(format!(
@@ -398,14 +394,14 @@ impl World {
     }
 
     /// Pods of this name, newest incarnation last.
-    pub(crate) fn pods_named(&self, name: &PodName) -> Vec<&Sourced<Pod>> {
+    pub(crate) fn pods_named(&self, name: &PodName) -> Vec<&Sourced<Box<Pod>>> {
         let mut found: Vec<_> = self.pods().filter(|pod| pod.value.name == *name).collect();
         found.sort_by_key(|pod| (pod.value.created, &pod.value.uid));
         found
     }
 
-    pub(crate) fn pod(&self, uid: &Uid) -> Option<&Sourced<Pod>> {
-        self.pods.get(uid).map(|pod| &**pod)
+    pub(crate) fn pod(&self, uid: &Uid) -> Option<&Sourced<Box<Pod>>> {
+        self.pods.get(uid)
     }
 
     /// What schedulers' logs say of Pods of this name, and where.
@@ -414,11 +410,11 @@ impl World {
         name: &PodName,
     ) -> impl Iterator<Item = (&SchedulerLine, &str)> {
         let lines = self.lines.get(name).into_iter().flatten();
-        lines.map(|(line, source)| (line, source.as_str()))
+        lines.map(|(line, source)| (line, &**source))
     }
 
-    pub(crate) fn pods(&self) -> impl Iterator<Item = &Sourced<Pod>> {
-        self.pods.values().map(|pod| &**pod)
+    pub(crate) fn pods(&self) -> impl Iterator<Item = &Sourced<Box<Pod>>> {
+        self.pods.values()
     }
 
     /// Notes that a Pod is no more.

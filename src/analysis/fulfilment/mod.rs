@@ -185,7 +185,7 @@ impl Case<'_> {
     }
 
     fn of_node(&self, name: &str, text: impl Into<String>) -> Evidence {
-        let source = self.world.node(name).map(|node| node.source.clone());
+        let source = self.world.node(name).map(|node| node.source.to_string());
         Evidence {
             source: source.unwrap_or_default(),
             at: None,

@@ -110,7 +110,7 @@ pub(crate) fn sweep(world: &World, request: &Request, now: Timestamp) -> Vec<Cha
     };
     let left = world
         .pods()
-        .map(|pod| &pod.value)
+        .map(|pod| &*pod.value)
         .filter(|pod| is_left(pod));
     let removal = |pod: &Pod| {
         let namespace = Some(pod.name.namespace.as_str());

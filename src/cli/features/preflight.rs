@@ -320,7 +320,7 @@ mod tests {
                     if let Content::Pod(pod) = &mut content {
                         change(pod);
                     }
-                    let source = "a".to_owned();
+                    let source = "a".into();
                     world.fold(Fact { source, content });
                 }
             }

@@ -123,7 +123,7 @@ fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> 
     let uid = metadata
         .uid
         .unwrap_or_else(|| format!("{}/{namespace}/{}", kind.resource(), metadata.name));
-    Ok(Content::Workload(Workload {
+    Ok(Content::Workload(Box::new(Workload {
         kind,
         name: PodName {
             namespace,
@@ -137,7 +137,7 @@ fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> 
             .into_iter()
             .find(|owner| owner.controller == Some(true))
             .map(|owner| Uid(owner.uid.into())),
-    }))
+    })))
 }
 
 fn template(spec: &Spec<'_>) -> Option<Box<PodNeeds>> {
