@@ -525,7 +525,7 @@ impl Live {
     async fn whole(&self, body: Body) -> Result<Vec<u8>, Failure> {
         let bytes = Limited::new(body, MAX_BODY).collect().await;
         let bytes = bytes.map_err(|error| self.peer.unreachable(error.as_ref()))?;
-        Ok(bytes.to_bytes().to_vec())
+        Ok(bytes.to_bytes().into())
     }
 }
 
