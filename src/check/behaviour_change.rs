@@ -10,7 +10,7 @@ use crate::answer::gate_skew::Severity;
 use crate::answer::parts::some;
 use crate::catalogue::{Catalogue, META_GATES};
 use crate::model::needs::ContainerNeeds;
-use crate::model::pod::Pod;
+use crate::model::pod::{Pod, PodName};
 
 pub(super) const RULE: Rule = Rule {
     id: "behaviour-change",
@@ -77,7 +77,7 @@ fn told(
     on: bool,
     why: &str,
     names: &[String],
-    users: &[String],
+    users: &[&PodName],
 ) -> Finding {
     let word = if on { "on" } else { "off" };
     let is_locked = facts.meant().any(|target| {
@@ -151,17 +151,16 @@ fn has_resources(pod: &Pod) -> bool {
 }
 
 /// Pods that a gate matters to, as far as their fields tell.
-fn users(facts: &Facts<'_>, gate: &str) -> Vec<String> {
+fn users<'w>(facts: &Facts<'w>, gate: &str) -> Vec<&'w PodName> {
     let known = MATTERS.iter().find(|(name, _)| gate.starts_with(name));
     let Some((_, matters)) = known else {
         return Vec::new();
     };
     let pods = facts.world.pods().map(|pod| &pod.value);
     let pods = pods.filter(|pod| !pod.finished() && matters(pod));
-    let mut names: Vec<String> = pods
-        .map(|pod| format!("{}/{}", pod.name.namespace, pod.name.name))
-        .collect();
-    names.sort();
+    // Of a hundred thousand few are shown.
+    let mut names: Vec<&PodName> = pods.map(|pod| &pod.name).collect();
+    names.sort_by(|a, b| a.bytes().cmp(b.bytes()));
     names
 }
 
