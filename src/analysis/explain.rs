@@ -234,7 +234,7 @@ fn expired_history(story: &Story<'_>) -> Option<Coverage> {
 pub(crate) fn explain(
     world: &World,
     request: &Request,
-    pod: &Sourced<Pod>,
+    pod: &Sourced<Box<Pod>>,
     now: Timestamp,
     generated_at: Timestamp,
 ) -> NominationExplanation {
@@ -247,7 +247,7 @@ pub(crate) fn explain(
 pub(crate) fn explain_all(
     world: &World,
     request: &Request,
-    pods: &[&Sourced<Pod>],
+    pods: &[&Sourced<Box<Pod>>],
     now: Timestamp,
     generated_at: Timestamp,
 ) -> NominationExplanationList {
@@ -327,7 +327,7 @@ fn header(
 fn of_one(
     index: &Index<'_>,
     request: &Request,
-    pod: &Sourced<Pod>,
+    pod: &Sourced<Box<Pod>>,
     mut header: Header,
 ) -> NominationExplanation {
     let story = Story::of(index, pod, header.now);
@@ -344,7 +344,7 @@ fn of_one(
             context: request.context.clone(),
             namespace: pod.name.namespace.clone(),
             name: pod.name.name.clone(),
-            uid: pod.uid.0.clone(),
+            uid: pod.uid.0.to_string(),
             phase: pod.phase.clone(),
             scheduler_name: pod.scheduler_name.clone(),
             priority: pod.priority,

@@ -33,8 +33,8 @@ pub(crate) fn parse(note: &str) -> Option<PreemptedNote> {
     let (who, place) = rest.split_once(" on node ")?;
     let place = place.trim_end_matches('.').trim();
     let preemptor = match who.split_once(' ') {
-        Some(("pod", uid)) => Preemptor::Pod(Uid(uid.to_owned())),
-        Some(("podgroup", uid)) => Preemptor::PodGroup(Uid(uid.to_owned())),
+        Some(("pod", uid)) => Preemptor::Pod(Uid(uid.into())),
+        Some(("podgroup", uid)) => Preemptor::PodGroup(Uid(uid.into())),
         _ if who.contains('/') => Preemptor::Named(who.to_owned()),
         _ => Preemptor::Unnamed,
     };
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn all_known_shapes() {
-        let uid = || Uid("2f0c9d4e-0000-4000-8000-000000000001".to_owned());
+        let uid = || Uid("2f0c9d4e-0000-4000-8000-000000000001".into());
         let of = |note: &str| {
             parse(note).map(|parsed| (parsed.preemptor, parsed.node, parsed.in_memory))
         };

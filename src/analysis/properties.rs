@@ -1,6 +1,7 @@
 //! Properties of every explanation, over random worlds: one verdict, any order of facts, no certainty out of less.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -14,7 +15,9 @@ use crate::model::coverage::State;
 use crate::model::event::{Event, Regarding};
 use crate::model::fact::{Content, Fact};
 use crate::model::node::{Declared, Node, Ready};
-use crate::model::pod::{Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Uid};
+use crate::model::pod::{
+    Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Traits, Uid,
+};
 use crate::model::selector::{FieldSelector, LabelSelector};
 use crate::model::want::Want;
 use crate::model::workload::{Workload, WorkloadKind};
@@ -108,39 +111,29 @@ fn pod(name_of: &'static str, uid: &'static str) -> impl Strategy<Value = Pod> {
             version,
         )| Pod {
             name: name(name_of),
-            uid: Uid(uid.to_owned()),
+            uid: Uid(uid.into()),
             resource_version: Some(ResourceVersion(version)),
             created: Some(at(0)),
-            deletion: deletion.map(at),
-            deletion_grace_seconds: deletion,
-            finalizers: Vec::new(),
-            controller: None,
-            controller_uid: None,
-            labels: std::collections::BTreeMap::new(),
-            from_kubelet: false,
-            decision,
-            managed_fields,
-            scheduler_name: "default-scheduler".to_owned(),
-            priority: Some(0),
-            preemption_policy: None,
             node,
-            gates: if gated {
-                vec!["g".to_owned()]
-            } else {
-                Vec::new()
-            },
-            group: None,
-            needs: None,
-            component: None,
-            requests: crate::model::quantity::Resources::new().into(),
-            tolerations: Vec::new(),
-            claims: Vec::new(),
-            phase: Some(phase.to_owned()),
-            reason: (phase == "Failed").then(|| "OutOfcpu".to_owned()),
-            message: None,
-            start: None,
-            nominated_node,
-            conditions: condition.into_iter().collect(),
+            controller: None,
+            traits: Arc::new(Traits {
+                deletion: deletion.map(at),
+                deletion_grace_seconds: deletion,
+                decision,
+                managed_fields,
+                scheduler_name: "default-scheduler".to_owned(),
+                priority: Some(0),
+                gates: if gated {
+                    vec!["g".to_owned()]
+                } else {
+                    Vec::new()
+                },
+                phase: Some(phase.to_owned()),
+                reason: (phase == "Failed").then(|| "OutOfcpu".to_owned()),
+                nominated_node,
+                conditions: condition.into_iter().collect(),
+                ..Traits::default()
+            }),
         },
     )
 }
@@ -166,12 +159,12 @@ fn event() -> impl Strategy<Value = Event> {
     (about, what, reporter, 0_i64..60).prop_map(|((pod, uid), (reason, note), reporter, second)| {
         Event {
             // What is told otherwise is another event.
-            uid: Some(Uid(format!("e-{uid}-{reporter}-{note}-{second}"))),
+            uid: Some(Uid(format!("e-{uid}-{reporter}-{note}-{second}").into())),
             name: format!("shop/e-{second}"),
             regarding: Some(Regarding {
                 kind: "Pod".to_owned(),
                 name: name(pod),
-                uid: Some(Uid(uid.to_owned())),
+                uid: Some(Uid(uid.into())),
                 resource_version: None,
             }),
             related: None,
@@ -230,7 +223,7 @@ fn facts() -> impl Strategy<Value = Vec<Fact>> {
             .chain(others)
             .enumerate()
             .map(|(index, content)| Fact {
-                source: format!("s{index}"),
+                source: format!("s{index}").into(),
                 content,
             })
             .collect()
@@ -240,7 +233,7 @@ fn facts() -> impl Strategy<Value = Vec<Fact>> {
 const READS: [fn() -> Want; 5] = [
     || Want::EventsAbout {
         namespace: Some("shop".to_owned()),
-        uid: Uid("u-web".to_owned()),
+        uid: Uid("u-web".into()),
     },
     || Want::Node("n1".to_owned()),
     || Want::Node("n2".to_owned()),
@@ -260,7 +253,7 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
     for fact in facts {
         let by_a_denied_read = match &fact.content {
             Content::Pod(pod) | Content::Draft(pod) => {
-                pod.uid.0 != "u-web"
+                *pod.uid.0 != *"u-web"
                     && pod
                         .node
                         .clone()
@@ -268,7 +261,7 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
             }
             Content::Node(node) => is_denied(&Want::Node(node.name.clone())),
             Content::Event(event)
-                if event.reason == "Preempted" && !event.is_about(&Uid("u-web".to_owned())) =>
+                if event.reason == "Preempted" && !event.is_about(&Uid("u-web".into())) =>
             {
                 is_denied(&Want::PreemptedEvents)
             }
@@ -304,7 +297,7 @@ fn world(facts: &[Fact], denied: &BTreeSet<usize>) -> World {
         Want::AnyEventBy("default-scheduler".to_owned()),
         Want::EventsAbout {
             namespace: Some("shop".to_owned()),
-            uid: Uid("u-other".to_owned()),
+            uid: Uid("u-other".into()),
         },
     ] {
         world.answer(read, State::Complete);
@@ -341,8 +334,8 @@ fn selection() -> impl Strategy<Value = Selection> {
         everything(),
         target(None, "web"),
         target(Some(WorkloadKind::Deployment), "web"),
-        Selection::Uid(Uid("u-web".to_owned())),
-        Selection::Uid(Uid("u-old".to_owned())),
+        Selection::Uid(Uid("u-web".into())),
+        Selection::Uid(Uid("u-old".into())),
     ])
 }
 
@@ -351,7 +344,7 @@ fn deployment() -> Workload {
         component: None,
         kind: WorkloadKind::Deployment,
         name: name("web"),
-        uid: Uid("u-deployment".to_owned()),
+        uid: Uid("u-deployment".into()),
         selector: "app=web".parse().ok(),
         controller: None,
         template: None,
@@ -412,12 +405,12 @@ proptest! {
         for mut fact in facts {
             if let Content::Pod(pod) = &mut fact.content {
                 pod.claims = vec!["data".to_owned(); claims];
-                pod.controller = Some("ReplicaSet/web-1".to_owned());
+                pod.controller = Some("ReplicaSet/web-1".into());
                 pod.labels.insert("app".to_owned(), "web".to_owned());
             }
             world.fold(fact);
         }
-        world.fold(Fact { source: "s".to_owned(), content: Content::Workload(deployment()) });
+        world.fold(Fact { source: "s".into(), content: Content::Workload(Box::new(deployment())) });
         for right in wants(&world, &request).iter().flat_map(Want::rights) {
             let any = Right { name: None, ..right.clone() };
             // A Pod of all namespaces has its own.
@@ -448,7 +441,7 @@ proptest! {
         let list = explain_all(&world, &request, &chosen, at(now), at(now));
         prop_assert_eq!(list.items.len(), chosen.len());
         for item in &list.items {
-            let pod = world.pod(&Uid(item.pod.uid.clone())).expect("it was chosen");
+            let pod = world.pod(&Uid(item.pod.uid.as_str().into())).expect("it was chosen");
             let alone = explain(&world, &request, pod, at(now), at(now));
             prop_assert_eq!((&item.verdict, &item.timeline), (&alone.verdict, &alone.timeline));
         }

@@ -66,7 +66,7 @@ pub(super) fn shortages(story: &Story<'_>, node: &str, count: Count) -> Option<V
         .chain(reserving)
         .filter(|pod| !pod.finished() && pod.uid != story.pod.uid)
     {
-        for (name, amount) in &*pod.requests {
+        for (name, amount) in &pod.requests {
             let known = used.entry(name.clone()).or_default();
             *known = known.plus(*amount);
         }

@@ -46,7 +46,7 @@ pub(crate) struct Target {
 #[derive(Debug, Default)]
 pub(crate) struct Chosen<'w> {
     /// Each once, in order of namespace and name.
-    pub(crate) pods: Vec<&'w Sourced<Pod>>,
+    pub(crate) pods: Vec<&'w Sourced<Box<Pod>>>,
     pub(crate) missing: Vec<Missing>,
     /// A list broke off or an owner could not be read: there may be others, or some of these may not be meant.
     pub(crate) uncertain: bool,
@@ -264,7 +264,7 @@ pub(super) fn possible(request: &Request) -> Vec<Want> {
 
 /// The Pods that the request means, as far as they are known.
 pub(crate) fn choose<'w>(world: &'w World, request: &Request) -> Chosen<'w> {
-    let mut found: BTreeMap<&PodName, &Sourced<Pod>> = BTreeMap::new();
+    let mut found: BTreeMap<&PodName, &Sourced<Box<Pod>>> = BTreeMap::new();
     let mut missing = Vec::new();
     match &request.selection {
         Selection::Named(targets) => {
@@ -307,7 +307,7 @@ pub(crate) fn choose<'w>(world: &'w World, request: &Request) -> Chosen<'w> {
         },
         Selection::Found(pods) => {
             let known = pods.keys().filter_map(|uid| world.pod(uid));
-            let mut pods: Vec<&Sourced<Pod>> = known.collect();
+            let mut pods: Vec<&Sourced<Box<Pod>>> = known.collect();
             pods.sort_by_key(|pod| (&pod.value.name, pod.value.created, &pod.value.uid));
             return Chosen {
                 pods,
@@ -353,8 +353,8 @@ pub(crate) fn vanished(world: &World, found: &BTreeMap<Uid, PodName>) -> Vec<(Ui
 
 /// Of several incarnations of a name the newest.
 fn newest<'w>(
-    pods: impl Iterator<Item = &'w Sourced<Pod>>,
-    found: &mut BTreeMap<&'w PodName, &'w Sourced<Pod>>,
+    pods: impl Iterator<Item = &'w Sourced<Box<Pod>>>,
+    found: &mut BTreeMap<&'w PodName, &'w Sourced<Box<Pod>>>,
 ) {
     for pod in pods {
         let known = found.entry(&pod.value.name).or_insert(pod);
@@ -368,7 +368,7 @@ fn pods_of<'w>(
     world: &'w World,
     request: &Request,
     target: &Target,
-) -> Result<Vec<&'w Sourced<Pod>>, Reason> {
+) -> Result<Vec<&'w Sourced<Box<Pod>>>, Reason> {
     let Some(kind) = target.workload else {
         let names = world
             .pods()
@@ -440,7 +440,10 @@ fn list_of(workload: &Workload) -> Option<Want> {
 }
 
 /// Pods that a workload selects.
-fn candidates<'w>(world: &'w World, workload: &Workload) -> impl Iterator<Item = &'w Sourced<Pod>> {
+fn candidates<'w>(
+    world: &'w World,
+    workload: &Workload,
+) -> impl Iterator<Item = &'w Sourced<Box<Pod>>> {
     let labels = workload
         .selector
         .clone()

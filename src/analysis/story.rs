@@ -57,7 +57,7 @@ pub(super) struct Story<'w> {
 }
 
 impl<'w> Story<'w> {
-    pub(super) fn of(index: &'w Index<'w>, pod: &'w Sourced<Pod>, now: Timestamp) -> Self {
+    pub(super) fn of(index: &'w Index<'w>, pod: &'w Sourced<Box<Pod>>, now: Timestamp) -> Self {
         let mut story = Self {
             world: index.world,
             index,
@@ -377,7 +377,7 @@ impl<'w> Story<'w> {
             name: preemptor.map(|name| name.name.clone()),
             node: note.node,
             outcome,
-            uid: uid.0,
+            uid: uid.0.to_string(),
         })
     }
 }
@@ -385,7 +385,7 @@ impl<'w> Story<'w> {
 /// What a line of an audit log states, with its own source and time.
 pub(super) fn write_evidence(write: &Sourced<Write>, what: &str) -> Evidence {
     Evidence {
-        source: write.source.clone(),
+        source: write.source.to_string(),
         at: write.value.at,
         text: format!("audit log: user {} {what}", write.value.actor()),
     }
@@ -410,7 +410,7 @@ pub(super) fn traceless(world: &World) -> Option<String> {
 /// What an event states, with its own source and time; `subject` says whose event it is.
 pub(super) fn event_evidence(event: &Sourced<Event>, subject: &str) -> Evidence {
     Evidence {
-        source: event.source.clone(),
+        source: event.source.to_string(),
         at: event.value.last,
         text: format!("{subject}: {}", event.value.note),
     }

@@ -66,7 +66,7 @@ pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
             value.note.clone()
         };
         moments.push(Moment {
-            source: event.source.clone(),
+            source: event.source.to_string(),
             ..moment(value.last, &value.reporter, &value.reason, detail)
         });
     }
@@ -83,7 +83,7 @@ pub(super) fn of(story: &Story<'_>) -> Vec<Moment> {
             });
         let detail = format!("{victim}{}", event.value.note);
         moments.push(Moment {
-            source: event.source.clone(),
+            source: event.source.to_string(),
             ..moment(event.value.last, &event.value.reporter, "Preempted", detail)
         });
     }
@@ -139,7 +139,7 @@ fn audited(write: &Sourced<Write>) -> Option<Moment> {
     };
     Some(Moment {
         at: value.at,
-        source: write.source.clone(),
+        source: write.source.to_string(),
         actor: value.actor(),
         what: what.to_owned(),
         detail,

@@ -60,7 +60,7 @@ pub(super) fn find(story: &Story<'_>) -> Vec<Victim> {
         victims.push(Victim {
             namespace: regarding.name.namespace.clone(),
             name: regarding.name.name.clone(),
-            uid: Some(uid.0.clone()),
+            uid: Some(uid.0.to_string()),
             node: note.node.clone(),
             priority: None,
             deletion_timestamp: None,
@@ -114,7 +114,7 @@ fn of_pod(story: &Story<'_>, pod: &Pod, cause: &'static str) -> Victim {
     Victim {
         namespace: pod.name.namespace.clone(),
         name: pod.name.name.clone(),
-        uid: Some(pod.uid.0.clone()),
+        uid: Some(pod.uid.0.to_string()),
         node: pod.node.clone(),
         priority: pod.priority,
         deletion_timestamp: pod.deletion,

@@ -33,8 +33,9 @@ pub(super) fn short(fingerprint: Option<&str>) -> Text {
 }
 
 /// Some names, and how many more there are.
-pub(crate) fn some(names: &[String]) -> String {
-    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>();
+pub(crate) fn some(names: &[impl ToString]) -> String {
+    let shown = names.iter().take(NAMED).map(ToString::to_string);
+    let shown = shown.collect::<Vec<_>>();
     match names.len().saturating_sub(NAMED) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),

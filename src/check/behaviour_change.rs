@@ -11,7 +11,7 @@ use crate::answer::gate_skew::Severity;
 use crate::answer::parts::some;
 use crate::catalogue::{Catalogue, META_GATES};
 use crate::model::needs::ContainerNeeds;
-use crate::model::pod::Pod;
+use crate::model::pod::{Pod, PodName};
 
 pub(super) const RULE: Rule = Rule {
     id: "behaviour-change",
@@ -79,7 +79,7 @@ fn told(
     on: bool,
     why: &str,
     names: &[String],
-    users: &[String],
+    users: &[&PodName],
 ) -> Finding {
     let word = if on { "on" } else { "off" };
     let is_locked = facts.meant().any(|target| {
@@ -159,7 +159,7 @@ fn has_resources(pod: &Pod) -> bool {
 }
 
 /// Pods that a gate matters to, as far as their fields tell.
-fn users(facts: &Facts<'_>, gate: &str) -> Vec<String> {
+fn users<'w>(facts: &Facts<'w>, gate: &str) -> Vec<&'w PodName> {
     let known = MATTERS.iter().rfind(|(name, _)| gate.starts_with(name));
     let feature = FEATURES.iter().find(|feature| feature.name == gate);
     if known.is_none() && feature.is_none() {
@@ -172,10 +172,9 @@ fn users(facts: &Facts<'_>, gate: &str) -> Vec<String> {
     let matters = |pod: &Pod| known.is_some_and(|(_, matters)| matters(pod)) || is_required(pod);
     let pods = facts.world.pods().map(|pod| &pod.value);
     let pods = pods.filter(|pod| !pod.finished() && pod.deletion.is_none() && matters(pod));
-    let mut names: Vec<String> = pods
-        .map(|pod| format!("{}/{}", pod.name.namespace, pod.name.name))
-        .collect();
-    names.sort();
+    // Of a hundred thousand few are shown.
+    let mut names: Vec<&PodName> = pods.map(|pod| &pod.name).collect();
+    names.sort_by(|a, b| a.bytes().cmp(b.bytes()));
     names
 }
 

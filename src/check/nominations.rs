@@ -49,7 +49,7 @@ fn judge(facts: &Facts<'_>) -> Ruling {
     let waiting = facts
         .world
         .pods()
-        .map(|pod| &pod.value)
+        .map(|pod| &*pod.value)
         .filter(|pod| pod.nominated_node.is_some() && pod.node.is_none() && !pod.finished());
     let mut evidence: Vec<String> = waiting.map(told).collect();
     evidence.sort();

@@ -3,22 +3,19 @@
 //! A rule that comes to read another field of such a Pod adds it here; a test compares answers of whole Pods and of reduced ones.
 //! It must not touch a Pod without a node: these are few, and rules name who nominated them.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::workloads;
-use crate::model::needs::PodNeeds;
-use crate::model::pod::Pod;
-use crate::model::quantity::Resources;
+use crate::model::pod::{Pod, Traits};
 
 /// So many different ones are remembered: more than a cluster has templates that are listed one after the other.
 const REMEMBERED: usize = 512;
 
-/// Reduces Pods, and lets those that are alike share what they need.
+/// Reduces Pods, and lets those that are alike share what is left.
 #[derive(Debug, Default)]
 pub(crate) struct Reducer {
-    needs: Mutex<Vec<Arc<PodNeeds>>>,
-    requests: Mutex<Vec<Arc<Resources>>>,
+    traits: Mutex<Vec<Arc<Traits>>>,
+    controllers: Mutex<Vec<Arc<str>>>,
 }
 
 impl Reducer {
@@ -26,30 +23,31 @@ impl Reducer {
         if pod.node.is_none() {
             return;
         }
-        pod.labels = BTreeMap::new();
-        pod.finalizers = Vec::new();
-        pod.decision = None;
-        pod.managed_fields = None;
-        pod.controller_uid = None;
-        pod.scheduler_name = String::new();
-        pod.preemption_policy = None;
-        pod.tolerations = Vec::new();
-        pod.gates = Vec::new();
-        pod.reason = None;
-        pod.message = None;
-        pod.nominated_node = None;
-        pod.conditions
-            .retain(|it| workloads::CONDITIONS.contains(&it.kind.as_str()));
-        pod.conditions.shrink_to_fit();
-        if let Some(needs) = &mut pod.needs {
-            share(&self.needs, needs);
+        let whole = std::mem::take(&mut **pod);
+        let mut conditions = whole.conditions;
+        conditions.retain(|it| workloads::CONDITIONS.contains(&it.kind.as_str()));
+        **pod = Traits {
+            deletion: whole.deletion,
+            from_kubelet: whole.from_kubelet,
+            priority: whole.priority,
+            requests: whole.requests,
+            claims: whole.claims,
+            group: whole.group,
+            needs: whole.needs,
+            component: whole.component,
+            phase: whole.phase,
+            conditions,
+            ..Traits::default()
+        };
+        share(&self.traits, &mut pod.traits);
+        if let Some(controller) = &mut pod.controller {
+            share(&self.controllers, controller);
         }
-        share(&self.requests, &mut pod.requests);
     }
 }
 
 /// Takes one that is known and equal in place of it.
-fn share<T: PartialEq>(known: &Mutex<Vec<Arc<T>>>, own: &mut Arc<T>) {
+fn share<T: ?Sized + PartialEq>(known: &Mutex<Vec<Arc<T>>>, own: &mut Arc<T>) {
     // Whoever panicked with it did not leave half a Pod in it.
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(same) = known.iter().rev().find(|it| ***it == **own) {

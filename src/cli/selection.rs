@@ -114,7 +114,7 @@ impl SelectionArgs {
     /// What the words mean together, with kubectl's own sentences for what does not go together.
     pub(super) fn selection(&self) -> Result<Selection, Error> {
         if let Some(uid) = &self.uid {
-            return Ok(Selection::Uid(Uid(uid.clone())));
+            return Ok(Selection::Uid(Uid(uid.as_str().into())));
         }
         // As `kubectl get pods`; a Pod of that name is pod/pods.
         let all_pods =

@@ -1,5 +1,7 @@
 //! A decoded statement with its provenance: what the decoders make and the World folds.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::claim::Claim;
@@ -14,23 +16,23 @@ use super::version::Minor;
 use super::workload::Workload;
 use super::write::Write;
 
-/// What a decoder understood.
+/// What a decoder understood. Small, whatever it is: a list may have a hundred thousand of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Content {
     Pod(Box<Pod>),
     /// A Pod as it was asked for; its object was not seen.
     Draft(Box<Pod>),
     Node(Box<Node>),
-    NodeLease(NodeLease),
+    NodeLease(Box<NodeLease>),
     Event(Box<Event>),
-    Claim(Claim),
+    Claim(Box<Claim>),
     Version(Minor),
-    Workload(Workload),
+    Workload(Box<Workload>),
     Write(Box<Write>),
     /// What a document says of components.
     Statements(Vec<Statement>),
     Replicas(Vec<Replica>),
-    Grant(Grant),
+    Grant(Box<Grant>),
     Line(Box<SchedulerLine>),
 }
 
@@ -38,7 +40,7 @@ pub(crate) enum Content {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fact {
     /// Name of the source, as in `Source`.
-    pub(crate) source: String,
+    pub(crate) source: Arc<str>,
     pub(crate) content: Content,
 }
 

@@ -4,6 +4,8 @@
 //! so that no secret can be printed from here. Fields follow core/v1 Pod (1.37).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -15,7 +17,7 @@ use super::quantity::Resources;
 
 /// UID of an object; the only safe identity of a Pod, since names are used again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Uid(pub(crate) String);
+pub(crate) struct Uid(pub(crate) Arc<str>);
 
 /// Namespace and name of a Pod.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,23 +26,45 @@ pub(crate) struct PodName {
     pub(crate) name: String,
 }
 
+impl PodName {
+    /// Its text, byte by byte: to order many names as they are shown, without making a text of each.
+    pub(crate) fn bytes(&self) -> impl Iterator<Item = u8> {
+        let (namespace, name) = (self.namespace.bytes(), self.name.bytes());
+        namespace.chain([b'/']).chain(name)
+    }
+}
+
+impl fmt::Display for PodName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
 /// Version of an object. Comparable within one resource (KEP-5504, stable from 1.35).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ResourceVersion(pub(crate) u64);
 
+/// What is each Pod's own. The rest is read as if it stood here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pod {
     pub(crate) name: PodName,
     pub(crate) uid: Uid,
     pub(crate) resource_version: Option<ResourceVersion>,
     pub(crate) created: Option<Timestamp>,
+    pub(crate) node: Option<String>,
+    /// Owner that controls this Pod, as `Kind/name`.
+    pub(crate) controller: Option<Arc<str>>,
+    pub(crate) traits: Arc<Traits>,
+}
+
+/// What many Pods may have alike, so that it can be held once for all of them (`check/reduced.rs`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Traits {
+    pub(crate) controller_uid: Option<Uid>,
     /// Time at which the grace period ends, not the time of the request.
     pub(crate) deletion: Option<Timestamp>,
     pub(crate) deletion_grace_seconds: Option<i64>,
     pub(crate) finalizers: Vec<String>,
-    /// Owner that controls this Pod, as `Kind/name`.
-    pub(crate) controller: Option<String>,
-    pub(crate) controller_uid: Option<Uid>,
     pub(crate) labels: BTreeMap<String, String>,
     /// Static and mirror Pods: `kubernetes.io/config.source` or `config.mirror` is set.
     pub(crate) from_kubelet: bool,
@@ -51,17 +75,16 @@ pub(crate) struct Pod {
     pub(crate) scheduler_name: String,
     pub(crate) priority: Option<i64>,
     pub(crate) preemption_policy: Option<String>,
-    pub(crate) node: Option<String>,
     pub(crate) gates: Vec<String>,
     /// What the scheduler counts: containers, init containers and overhead together.
-    pub(crate) requests: Arc<Resources>,
+    pub(crate) requests: Resources,
     pub(crate) tolerations: Vec<Toleration>,
     /// Names of its `PersistentVolumeClaim`s, in its own namespace.
     pub(crate) claims: Vec<String>,
     /// Name of the PodGroup (`spec.schedulingGroup`, 1.37 with GenericWorkload).
     pub(crate) group: Option<String>,
     /// What of its specification may need a feature of a node; null where nobody showed the specification.
-    pub(crate) needs: Option<Arc<PodNeeds>>,
+    pub(crate) needs: Option<Box<PodNeeds>>,
     /// Where it runs a component of the cluster itself.
     pub(crate) component: Option<Box<ComponentPod>>,
     pub(crate) phase: Option<String>,
@@ -71,6 +94,21 @@ pub(crate) struct Pod {
     pub(crate) start: Option<Timestamp>,
     pub(crate) nominated_node: Option<String>,
     pub(crate) conditions: Vec<Condition>,
+}
+
+impl Deref for Pod {
+    type Target = Traits;
+
+    fn deref(&self) -> &Traits {
+        &self.traits
+    }
+}
+
+impl DerefMut for Pod {
+    /// Those of this Pod alone, whoever shared them before.
+    fn deref_mut(&mut self) -> &mut Traits {
+        Arc::make_mut(&mut self.traits)
+    }
 }
 
 /// What a Pod tells of the component that it runs.
@@ -188,7 +226,7 @@ impl Pod {
     /// Whether its UID is not known; the decoder puts its name there.
     pub(crate) fn is_unidentified(&self) -> bool {
         let PodName { namespace, name } = &self.name;
-        self.uid.0 == format!("{namespace}/{name}")
+        *self.uid.0 == *format!("{namespace}/{name}")
     }
 
     /// Whether the kubelet or somebody else ended it for good.

@@ -3,6 +3,7 @@
 //! It answers "what is known" and "was it looked at"; it must not judge.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -13,7 +14,7 @@ use super::event::Event;
 use super::fact::{Content, Fact};
 use super::grant::{ClusterRole, ClusterRoleBinding, Grant};
 use super::node::{Node, NodeLease};
-use super::pod::{Pod, PodName, Uid};
+use super::pod::{Pod, PodName, Traits, Uid};
 use super::replica::Replica;
 use super::scheduler_line::SchedulerLine;
 use super::version::Minor;
@@ -24,7 +25,7 @@ use super::write::{After, Asked, Write};
 /// A thing with the source that told it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sourced<T> {
-    pub(crate) source: String,
+    pub(crate) source: Arc<str>,
     pub(crate) value: T,
 }
 
@@ -32,7 +33,7 @@ pub(crate) struct Sourced<T> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct World {
     /// Boxed: a map of big values holds a third of them empty.
-    pods: BTreeMap<Uid, Box<Sourced<Pod>>>,
+    pods: BTreeMap<Uid, Sourced<Box<Pod>>>,
     nodes: BTreeMap<String, Sourced<Node>>,
     node_leases: BTreeMap<String, Sourced<NodeLease>>,
     claims: BTreeMap<PodName, Sourced<Claim>>,
@@ -43,7 +44,7 @@ pub(crate) struct World {
     /// Keys of the events about an object: each of many Pods is asked for its own.
     about: BTreeMap<Uid, BTreeSet<String>>,
     /// Pods as they were asked for, where a log holds no objects.
-    drafts: Vec<Sourced<Pod>>,
+    drafts: Vec<Sourced<Box<Pod>>>,
     /// Which of `pods` are drafts.
     drafted: BTreeSet<Uid>,
     /// What documents say of components, each statement once.
@@ -54,7 +55,7 @@ pub(crate) struct World {
     /// Audited requests by their ID.
     writes: BTreeMap<String, Sourced<Write>>,
     /// What schedulers' logs say, by Pod, with the source; files overlap.
-    lines: BTreeMap<PodName, BTreeMap<SchedulerLine, String>>,
+    lines: BTreeMap<PodName, BTreeMap<SchedulerLine, Arc<str>>>,
     /// Pods that were there and are no more; what is known of them is their last state.
     gone: BTreeSet<Uid>,
     answered: BTreeMap<Want, State>,
@@ -75,15 +76,11 @@ impl World {
                     pod_rank(&pod, &source) > pod_rank(&known.value, &known.source)
                 });
                 if newer {
-                    let uid = pod.uid.clone();
-                    let value = *pod;
-                    self.pods.insert(uid, Box::new(Sourced { source, value }));
+                    let (uid, value) = (pod.uid.clone(), pod);
+                    self.pods.insert(uid, Sourced { source, value });
                 }
             }
-            Content::Draft(pod) => self.drafts.push(Sourced {
-                source,
-                value: *pod,
-            }),
+            Content::Draft(value) => self.drafts.push(Sourced { source, value }),
             Content::Node(node) => {
                 let newer = self.nodes.get(&node.name).is_none_or(|known| {
                     (node.newest_observation, &source)
@@ -105,7 +102,7 @@ impl World {
                 });
                 if newer {
                     let key = lease.node.clone();
-                    let value = lease;
+                    let value = *lease;
                     self.node_leases.insert(key, Sourced { source, value });
                 }
             }
@@ -118,7 +115,7 @@ impl World {
                         claim.name.clone(),
                         Sourced {
                             source,
-                            value: claim,
+                            value: *claim,
                         },
                     );
                 }
@@ -129,17 +126,17 @@ impl World {
                     (&workload.uid, &source) > (&known.value.uid, &known.source)
                 });
                 if newer {
-                    let value = workload;
+                    let value = *workload;
                     self.workloads.insert(key, Sourced { source, value });
                 }
             }
             Content::Statements(statements) => {
                 // They are of one document: where one of them names its file, all stand there.
                 let file = statements.iter().find_map(|it| match &it.told {
-                    Told::Set(settings) => settings.places.file.as_deref(),
+                    Told::Set(settings) => settings.places.file.clone(),
                     _ => None,
                 });
-                let source = file.map_or(source, str::to_owned);
+                let source = file.unwrap_or(source);
                 for statement in statements {
                     let value = (statement.document, statement.told);
                     let source = source.clone();
@@ -149,19 +146,21 @@ impl World {
             }
             Content::Replicas(replicas) => self.replicas.extend(replicas),
             // Of two of a name the greater one stays, so that their order does not matter.
-            Content::Grant(Grant::Role(role)) => {
-                let known = self.cluster_roles.get(&role.name);
-                if known.is_none_or(|known| role > *known) {
-                    self.cluster_roles.insert(role.name.clone(), role);
+            Content::Grant(grant) => match *grant {
+                Grant::Role(role) => {
+                    let known = self.cluster_roles.get(&role.name);
+                    if known.is_none_or(|known| role > *known) {
+                        self.cluster_roles.insert(role.name.clone(), role);
+                    }
                 }
-            }
-            Content::Grant(Grant::Binding(binding)) => {
-                let known = self.cluster_role_bindings.get(&binding.name);
-                if known.is_none_or(|known| binding > *known) {
-                    let name = binding.name.clone();
-                    self.cluster_role_bindings.insert(name, binding);
+                Grant::Binding(binding) => {
+                    let known = self.cluster_role_bindings.get(&binding.name);
+                    if known.is_none_or(|known| binding > *known) {
+                        let name = binding.name.clone();
+                        self.cluster_role_bindings.insert(name, binding);
+                    }
                 }
-            }
+            },
             Content::Write(write) => {
                 // Files overlap, and one log may tell more of a request than another.
                 let rank = |write: &Write| {
@@ -191,7 +190,7 @@ impl World {
                 let key = event
                     .uid
                     .as_ref()
-                    .map_or_else(|| format!("name:{}", event.name), |uid| uid.0.clone());
+                    .map_or_else(|| format!("name:{}", event.name), |uid| uid.0.to_string());
                 let newer = self.events.get(&key).is_none_or(|known| {
                     (event.last, event.count, &source)
                         > (known.value.last, known.value.count, &known.source)
@@ -220,7 +219,7 @@ impl World {
         for uid in std::mem::take(&mut self.drafted) {
             self.pods.remove(&uid);
         }
-        let mut drafts: BTreeMap<PodName, Vec<Sourced<Pod>>> = BTreeMap::new();
+        let mut drafts: BTreeMap<PodName, Vec<Sourced<Box<Pod>>>> = BTreeMap::new();
         for draft in &self.drafts {
             let of_name = drafts.entry(draft.value.name.clone()).or_default();
             of_name.push(draft.clone());
@@ -235,7 +234,7 @@ impl World {
         for (name, mut of_name) in drafts {
             // The fullest first: whose creation was seen, then who is identified.
             of_name.sort_by(|a, b| {
-                let key = |draft: &Sourced<Pod>| {
+                let key = |draft: &Sourced<Box<Pod>>| {
                     let value = &draft.value;
                     (
                         value.created.is_none(),
@@ -268,17 +267,23 @@ impl World {
                 if draft.value.created.is_none()
                     && let Some(body) = nameless.next()
                 {
-                    draft.value = Pod {
-                        uid: uid.clone(),
-                        phase: draft.value.phase.or(body.value.phase),
-                        reason: draft.value.reason.or(body.value.reason),
-                        message: draft.value.message.or(body.value.message),
-                        start: draft.value.start.or(body.value.start),
-                        ..body.value
-                    };
+                    let Traits {
+                        phase,
+                        reason,
+                        message,
+                        start,
+                        ..
+                    } = (*draft.value.traits).clone();
+                    draft.value = body.value;
+                    draft.value.uid = uid.clone();
+                    let known = Arc::make_mut(&mut draft.value.traits);
+                    known.phase = phase.or(known.phase.take());
+                    known.reason = reason.or(known.reason.take());
+                    known.message = message.or(known.message.take());
+                    known.start = start.or(known.start);
                 }
                 self.drafted.insert(uid.clone());
-                self.pods.insert(uid, Box::new(draft));
+                self.pods.insert(uid, draft);
             }
             // The one that is identified may be an earlier incarnation.
             let is_identified = |created: Option<Timestamp>| {
@@ -292,7 +297,7 @@ impl World {
                 && !is_object(draft.value.created)
             {
                 self.drafted.insert(draft.value.uid.clone());
-                self.pods.insert(draft.value.uid.clone(), Box::new(draft));
+                self.pods.insert(draft.value.uid.clone(), draft);
             }
         }
     }
@@ -318,7 +323,7 @@ impl World {
                 }
                 if last.is_some_and(|uid| left.contains(uid)) {
                     mixed.insert(Coverage {
-                        source: write.source.clone(),
+                        source: write.source.to_string(),
                         subject: "audit log".to_owned(),
                         state: State::Partial,
                         detail: Some(format!(
@@ -395,14 +400,14 @@ impl World {
     }
 
     /// Pods of this name, newest incarnation last.
-    pub(crate) fn pods_named(&self, name: &PodName) -> Vec<&Sourced<Pod>> {
+    pub(crate) fn pods_named(&self, name: &PodName) -> Vec<&Sourced<Box<Pod>>> {
         let mut found: Vec<_> = self.pods().filter(|pod| pod.value.name == *name).collect();
         found.sort_by_key(|pod| (pod.value.created, &pod.value.uid));
         found
     }
 
-    pub(crate) fn pod(&self, uid: &Uid) -> Option<&Sourced<Pod>> {
-        self.pods.get(uid).map(|pod| &**pod)
+    pub(crate) fn pod(&self, uid: &Uid) -> Option<&Sourced<Box<Pod>>> {
+        self.pods.get(uid)
     }
 
     /// What schedulers' logs say of Pods of this name, and where.
@@ -411,11 +416,11 @@ impl World {
         name: &PodName,
     ) -> impl Iterator<Item = (&SchedulerLine, &str)> {
         let lines = self.lines.get(name).into_iter().flatten();
-        lines.map(|(line, source)| (line, source.as_str()))
+        lines.map(|(line, source)| (line, &**source))
     }
 
-    pub(crate) fn pods(&self) -> impl Iterator<Item = &Sourced<Pod>> {
-        self.pods.values().map(|pod| &**pod)
+    pub(crate) fn pods(&self) -> impl Iterator<Item = &Sourced<Box<Pod>>> {
+        self.pods.values()
     }
 
     /// Notes that a Pod is no more.

@@ -289,7 +289,7 @@ impl Live {
     /// Reads all pages. What was read before a page failed is kept, and the state says so.
     async fn read_all(&self, want: &Want, path: &str) -> Reply {
         let mut reply = Reply::new(want);
-        let source = self.source().name;
+        let source: Arc<str> = self.source().name.into();
         let mut token = String::new();
         for _ in 0..MAX_PAGES {
             let page = match self.page(want, path, &token).await {
@@ -316,7 +316,7 @@ impl Live {
                     if let (Some(reduce), Content::Pod(pod)) = (&self.reduce, &mut content) {
                         reduce(pod);
                     }
-                    let source = source.clone();
+                    let source = Arc::clone(&source);
                     reply.facts.push(Fact { source, content });
                     reply.kept.extend(object);
                 }
@@ -525,7 +525,7 @@ impl Live {
     async fn whole(&self, body: Body) -> Result<Vec<u8>, Failure> {
         let bytes = Limited::new(body, MAX_BODY).collect().await;
         let bytes = bytes.map_err(|error| self.peer.unreachable(error.as_ref()))?;
-        Ok(bytes.to_bytes().to_vec())
+        Ok(bytes.to_bytes().into())
     }
 }
 

@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::document::yaml_options;
+use super::document::{whole_yaml, yaml_options};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
@@ -101,6 +101,9 @@ impl From<Value> for Node {
 
 /// The documents of a text, JSON too, which is YAML; those after a fault are left out.
 pub(crate) fn documents(text: &str) -> Vec<Node> {
+    if let Some(documents) = whole_yaml::<Spanned<Tree>>(text) {
+        return documents.into_iter().map(node).collect();
+    }
     let mut reader = text.as_bytes();
     let documents =
         serde_saphyr::read_with_options::<_, Spanned<Tree>>(&mut reader, yaml_options(text));

@@ -38,11 +38,12 @@ pub(super) fn fill(text: &str, contents: &mut [Content]) {
                 }
             }
             Content::Pod(pod) => {
-                of_containers(&placed, "Pod", &pod.name, pod.component.as_deref_mut());
+                let name = pod.name.clone();
+                of_containers(&placed, "Pod", &name, pod.component.as_deref_mut());
             }
             Content::Workload(made) => {
-                let component = made.component.as_deref_mut();
-                of_containers(&placed, made.kind.word(), &made.name, component);
+                let (kind, name) = (made.kind.word(), made.name.clone());
+                of_containers(&placed, kind, &name, made.component.as_deref_mut());
             }
             _ => {}
         }

@@ -305,7 +305,7 @@ impl Prometheus {
                     reply.detail = Some(lost.join("; "));
                 }
                 reply.facts.push(Fact {
-                    source: self.name.clone(),
+                    source: self.name.as_str().into(),
                     content: Content::Statements(statements),
                 });
             }

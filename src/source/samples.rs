@@ -85,7 +85,7 @@ impl Live {
                 reply.kept.push(decode::statements::object(&statements));
             }
             reply.facts.push(Fact {
-                source: self.source().name,
+                source: self.source().name.into(),
                 content: Content::Statements(statements),
             });
         }

@@ -263,7 +263,7 @@ impl<'l> Watcher<'l> {
         match news {
             News::Changed(contents) => {
                 for content in contents {
-                    let source = self.live.source().name;
+                    let source = self.live.source().name.into();
                     let Content::Pod(pod) = &content else {
                         continue;
                     };

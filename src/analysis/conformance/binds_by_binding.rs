@@ -29,7 +29,7 @@ fn judge(_: &Stage, seen: &Seen) -> Judgement {
         return Judgement::Unknown(format!("it was not placed: {}", seen.fate(POD)));
     };
     let mut evidence = Vec::new();
-    if seen.uids.get(POD).is_some_and(|uid| *uid != pod.uid.0) {
+    if seen.uids.get(POD).is_some_and(|uid| **uid != *pod.uid.0) {
         evidence.push(format!(
             "the Pod was replaced: another one has its name, of UID {}",
             pod.uid.0

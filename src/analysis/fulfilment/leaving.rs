@@ -5,6 +5,7 @@
 //! 1.35.4, 1.36.3, 1.37.2; `pkg/kubelet/lifecycle/handlers.go`). It must not guess: what depends on what was not seen is left open.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::for_scheduling;
 use crate::analysis::gates::intention::Target;
@@ -23,9 +24,25 @@ use crate::model::world::World;
 /// A kubelet, and what it would make of each feature.
 struct Kubelet<'t> {
     target: &'t Target,
-    features: BTreeMap<&'static str, (Declaration, Declaration)>,
+    features: Rc<Features>,
     /// It fails Pods that require what it does not declare; null where that is not known.
     refuses: Option<bool>,
+}
+
+/// What is declared before and after, by feature.
+type Features = BTreeMap<&'static str, (Declaration, Declaration)>;
+
+/// So many of the last kubelets are looked at for one that is started alike: thousands differ in nothing but their names.
+const REMEMBERED: usize = 16;
+
+/// All that decides what a kubelet declares.
+#[derive(PartialEq)]
+struct Basis<'a> {
+    listed: Option<&'a [String]>,
+    before: Option<&'a Start>,
+    after: Option<&'a Start>,
+    is_unknown: bool,
+    policy: Option<&'a str>,
 }
 
 /// What becomes of one feature.
@@ -58,13 +75,14 @@ pub(crate) struct Affected<'w> {
 /// Every feature that some meant kubelet would not declare, or that a Pod requires of one.
 pub(crate) fn all<'w>(world: &'w World, targets: &[Target]) -> Vec<Leaving<'w>> {
     let policies = kubelet::all(world, None);
+    let mut known = Vec::new();
     let kubelets: Vec<Kubelet<'_>> = targets
         .iter()
         .filter(|target| target.name.kind == ComponentKind::Kubelet)
         .map(|target| {
             let policy = policies.get(&target.name.identity);
             let policy = policy.and_then(|it| it.cpu_manager_policy.as_deref());
-            of(world, target, policy)
+            of(world, target, policy, &mut known)
         })
         .collect();
     let by_node: BTreeMap<&str, &Kubelet<'_>> = kubelets
@@ -106,9 +124,40 @@ fn because(required: &Required) -> String {
     because.join(", ")
 }
 
-fn of<'t>(world: &World, target: &'t Target, policy: Option<&str>) -> Kubelet<'t> {
+fn of<'t>(
+    world: &'t World,
+    target: &'t Target,
+    policy: Option<&'t str>,
+    known: &mut Vec<(Basis<'t>, Rc<Features>)>,
+) -> Kubelet<'t> {
     let listed = world.node(&target.name.identity);
     let listed = listed.and_then(|node| node.value.declared.features.as_deref());
+    let basis = Basis {
+        listed,
+        before: target.before.as_ref(),
+        after: target.after.as_ref(),
+        is_unknown: target.unknown.is_some(),
+        policy,
+    };
+    let mut last = known.iter().rev().take(REMEMBERED);
+    let same = last.find(|(it, _)| *it == basis);
+    let same = same.map(|(_, features)| Rc::clone(features));
+    let features = same.unwrap_or_else(|| {
+        let features = Rc::new(features(target, listed, policy));
+        known.push((basis, Rc::clone(&features)));
+        features
+    });
+    Kubelet {
+        target,
+        features,
+        refuses: target
+            .after
+            .as_ref()
+            .and_then(|after| value(target, after, MECHANISM)),
+    }
+}
+
+fn features(target: &Target, listed: Option<&[String]>, policy: Option<&str>) -> Features {
     let features = FEATURES.iter().map(|feature| {
         let before = match listed {
             Some(listed) if listed.iter().any(|name| name == feature.name) => Declaration::Yes,
@@ -117,14 +166,7 @@ fn of<'t>(world: &World, target: &'t Target, policy: Option<&str>) -> Kubelet<'t
         let after = declaration(target, target.after.as_ref(), feature, policy);
         (feature.name, (before, after))
     });
-    Kubelet {
-        target,
-        features: features.collect(),
-        refuses: target
-            .after
-            .as_ref()
-            .and_then(|after| value(target, after, MECHANISM)),
-    }
+    features.collect()
 }
 
 /// The value of a gate. Where not all that sets gates was seen, only what is named or locked is known.

@@ -185,7 +185,7 @@ impl Case<'_> {
     }
 
     fn of_node(&self, name: &str, text: impl Into<String>) -> Evidence {
-        let source = self.world.node(name).map(|node| node.source.clone());
+        let source = self.world.node(name).map(|node| node.source.to_string());
         Evidence {
             source: source.unwrap_or_default(),
             at: None,
@@ -308,7 +308,7 @@ fn answer(
             kind: case.subject.kind,
             namespace: pod.name.namespace.clone(),
             name: pod.name.name.clone(),
-            uid: (!pod.is_unidentified()).then(|| pod.uid.0.clone()),
+            uid: (!pod.is_unidentified()).then(|| pod.uid.0.to_string()),
             phase: pod.phase.clone(),
             scheduler_name: pod.scheduler_name.clone(),
             node_name: pod.node.clone(),

@@ -123,7 +123,7 @@ mod tests {
     fn world(replicas: &[Replica]) -> World {
         let mut world = World::default();
         world.fold(Fact {
-            source: "test".to_owned(),
+            source: "test".into(),
             content: Content::Replicas(replicas.to_vec()),
         });
         world

@@ -110,13 +110,13 @@ pub(crate) fn sweep(world: &World, request: &Request, now: Timestamp) -> Vec<Cha
     };
     let left = world
         .pods()
-        .map(|pod| &pod.value)
+        .map(|pod| &*pod.value)
         .filter(|pod| is_left(pod));
     let removal = |pod: &Pod| {
         let namespace = Some(pod.name.namespace.as_str());
         let mut removal = Change::delete("", "pods", namespace, &pod.name.name);
         if let Some(body) = &mut removal.body {
-            body["preconditions"] = json!({"uid": pod.uid.0});
+            body["preconditions"] = json!({"uid": &*pod.uid.0});
         }
         removal
     };

@@ -51,7 +51,7 @@ fn by_the_log(story: &Story<'_>, deletion: &Sourced<Write>) -> Verdict {
         deletion.value.at,
         format!("audit log: user {user} deleted it; no binding was logged before"),
     );
-    evidence.source.clone_from(&deletion.source);
+    evidence.source = deletion.source.to_string();
     Verdict {
         kind: VerdictKind::Deleted,
         cause: None,

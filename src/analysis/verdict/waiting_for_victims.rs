@@ -74,7 +74,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
                 .regarding
                 .as_ref()
                 .and_then(|regarding| regarding.uid.as_ref())
-                .is_some_and(|uid| Some(&uid.0) == victim.uid.as_ref())
+                .is_some_and(|uid| Some(&*uid.0) == victim.uid.as_deref())
         })
     };
 
@@ -126,7 +126,7 @@ pub(super) fn judge(story: &Story<'_>) -> Option<Verdict> {
         let finalizers = victim
             .uid
             .as_ref()
-            .and_then(|uid| story.world.pod(&Uid(uid.clone())))
+            .and_then(|uid| story.world.pod(&Uid(uid.as_str().into())))
             .map(|pod| &pod.value.finalizers);
         if let Some(finalizers) = finalizers.filter(|finalizers| !finalizers.is_empty()) {
             evidence.push(story.evidence(

@@ -287,7 +287,7 @@ fn place(
         }
     }
     if is_unidentified {
-        pod.uid = Uid(format!("{namespace}/{}", pod.name.name));
+        pod.uid = Uid(format!("{namespace}/{}", pod.name.name).into());
     }
     Ok(())
 }

@@ -328,7 +328,7 @@ mod tests {
                     if let Content::Pod(pod) = &mut content {
                         change(pod);
                     }
-                    let source = "a".to_owned();
+                    let source = "a".into();
                     world.fold(Fact { source, content });
                 }
             }
@@ -379,7 +379,7 @@ mod tests {
             ("group", |pod| pod.group = None),
             ("needs", |pod| pod.needs = None),
             ("phase", |pod| pod.phase = None),
-            ("requests", |pod| pod.requests = std::sync::Arc::default()),
+            ("requests", |pod| pod.requests = BTreeMap::new()),
         ];
         for (field, leave_out) in kept {
             let of_running = |pod: &mut Pod| {

@@ -53,7 +53,7 @@ pub(super) async fn look(
             let lost = world.coverage().find_map(|line| line.detail.clone());
             return Err(lost.unwrap_or_else(|| format!("{} could not be read", want.subject())));
         }
-        let pod = world.pods_named(name).pop().map(|pod| pod.value.clone());
+        let pod = world.pods_named(name).pop().map(|pod| (*pod.value).clone());
         let is_met = is_so(pod.as_ref());
         if is_met || deadline.is_over() {
             return Ok(Look {

@@ -176,8 +176,8 @@ pub(super) fn run(args: &ExplainArgs, env: &mut Env) -> Result<u8, Error> {
 }
 
 /// What the server said of these Pods, as far as it is read.
-fn raw(origins: &[Origin], pods: &[&Sourced<Pod>]) -> Value {
-    let uids: BTreeSet<&str> = pods.iter().map(|pod| pod.value.uid.0.as_str()).collect();
+fn raw(origins: &[Origin], pods: &[&Sourced<Box<Pod>>]) -> Value {
+    let uids: BTreeSet<&str> = pods.iter().map(|pod| &*pod.value.uid.0).collect();
     let tapes = origins.iter().filter_map(|origin| match origin {
         Origin::Live(live) => live.tape(),
         Origin::Offline(_) | Origin::Prometheus(_) => None,

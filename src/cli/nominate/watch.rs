@@ -250,7 +250,8 @@ impl Task<'_> {
                 .map(|item| exit_code(&item.verdict, self.fail_on));
             return over.then(|| exit::first(codes));
         };
-        let counts = |item: &&NominationExplanation| counted.contains(&Uid(item.pod.uid.clone()));
+        let counts =
+            |item: &&NominationExplanation| counted.contains(&Uid(item.pod.uid.as_str().into()));
         let items = || items.iter().filter(counts);
         if items().all(|item| awaited.has(item)) {
             // Unknown was asked for where it is met.
@@ -316,7 +317,8 @@ impl Task<'_> {
         items: &'i [NominationExplanation],
         counted: &BTreeSet<Uid>,
     ) -> impl Iterator<Item = (&Awaited, &'i NominationExplanation)> {
-        let counts = |item: &NominationExplanation| counted.contains(&Uid(item.pod.uid.clone()));
+        let counts =
+            |item: &NominationExplanation| counted.contains(&Uid(item.pod.uid.as_str().into()));
         self.args.awaited.iter().flat_map(move |awaited| {
             items
                 .iter()

@@ -66,7 +66,7 @@ impl Drafts {
     pub(super) fn forget(&mut self, pod: &Pod) {
         let of_another = |draft: &Value| {
             let uid = draft.pointer("/metadata/uid").and_then(Value::as_str);
-            uid.is_some_and(|uid| uid != pod.uid.0)
+            uid.is_some_and(|uid| *uid != *pod.uid.0)
         };
         if self
             .open
@@ -104,7 +104,7 @@ fn identify(draft: &mut Value, write: &Write) {
     set(metadata, "name", write.pod.name.clone().into());
     set(metadata, "namespace", write.pod.namespace.clone().into());
     if let Some(uid) = &write.uid {
-        set(metadata, "uid", uid.0.clone().into());
+        set(metadata, "uid", uid.0.to_string().into());
     }
 }
 

@@ -321,7 +321,7 @@ impl AuditEvent<'_> {
                 namespace: object.namespace.clone(),
                 name: name.clone(),
             },
-            uid: uid.map(|uid| Uid(uid.clone())),
+            uid: uid.map(|uid| Uid(uid.as_str().into())),
             at,
             user,
             impersonator,

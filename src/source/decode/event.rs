@@ -123,7 +123,7 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
         .or(object.deprecated_last_timestamp)
         .or(created);
     Ok(Content::Event(Box::new(Event {
-        uid: metadata.uid.map(Uid),
+        uid: metadata.uid.map(|uid| Uid(uid.into())),
         name: format!("{namespace}/{}", metadata.name),
         regarding: object.regarding.map(|reference| Regarding {
             kind: reference.kind,
@@ -131,7 +131,10 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
                 namespace: reference.namespace.unwrap_or_default(),
                 name: reference.name,
             },
-            uid: reference.uid.filter(|uid| !uid.is_empty()).map(Uid),
+            uid: reference
+                .uid
+                .filter(|uid| !uid.is_empty())
+                .map(|uid| Uid(uid.into())),
             resource_version: reference.resource_version.map(ResourceVersion),
         }),
         related: object.related.map(|reference| Related {

@@ -54,11 +54,11 @@ struct Spec {
 pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
     let lease: Lease = serde_json::from_str(json)?;
     if lease.metadata.namespace.as_deref() == Some(OF_NODES) {
-        return Ok(Content::NodeLease(NodeLease {
+        return Ok(Content::NodeLease(Box::new(NodeLease {
             node: lease.metadata.name,
             renewed: lease.spec.renew_time,
             seconds: lease.spec.lease_duration_seconds,
-        }));
+        })));
     }
     let labels = lease.metadata.labels.unwrap_or_default();
     let (label, value) = IDENTITY;
@@ -114,7 +114,7 @@ mod tests {
             renewed: "2026-11-30T08:00:00Z".parse().ok(),
             seconds: Some(40),
         };
-        assert_eq!(lease(OF_NODES), Content::NodeLease(due));
+        assert_eq!(lease(OF_NODES), Content::NodeLease(Box::new(due)));
         assert_eq!(lease("kube-system"), Content::Replicas(vec![]));
     }
 }

@@ -37,7 +37,7 @@ struct Status {
 pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
     let object: ClaimObject = serde_json::from_str(json)?;
     let metadata = object.metadata;
-    Ok(Content::Claim(Claim {
+    Ok(Content::Claim(Box::new(Claim {
         name: PodName {
             namespace: metadata.namespace.unwrap_or_else(|| "default".to_owned()),
             name: metadata.name,
@@ -47,5 +47,5 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
             .and_then(|annotations| annotations.selected_node)
             .filter(|node| !node.is_empty()),
         phase: object.status.phase,
-    }))
+    })))
 }

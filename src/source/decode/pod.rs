@@ -14,7 +14,8 @@ use crate::model::component::{ComponentKind, ComponentVersion, Told};
 use crate::model::fact::Content;
 use crate::model::needs::{ContainerNeeds, PodNeeds, Requirements, SizedVolume};
 use crate::model::pod::{
-    ComponentPod, Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Toleration, Uid,
+    ComponentPod, Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Toleration,
+    Traits, Uid,
 };
 use crate::model::quantity::{Quantity, Resources};
 use crate::model::written::Written;
@@ -323,94 +324,97 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
     let annotations = metadata.annotations.unwrap_or_default();
     let spec = object.spec;
     let status = object.status;
-    let requests = Arc::new(requests(&spec));
+    let requests = requests(&spec);
     // No Pod is without containers: such a one was never shown whole.
-    let needs = (!spec.containers.is_empty()).then(|| Arc::new(needs(&spec, status.qos_class)));
+    let needs = (!spec.containers.is_empty()).then(|| Box::new(needs(&spec, status.qos_class)));
     let component = spec.containers.iter().find_map(component);
     let controller = metadata
         .owner_references
         .into_iter()
         .find(|owner| owner.controller == Some(true));
+    let of_controller = |owner: &OwnerReference| format!("{}/{}", owner.kind, owner.name).into();
     Ok(Content::Pod(Box::new(Pod {
         name: PodName {
             namespace,
             name: metadata.name,
         },
-        uid: Uid(uid),
+        uid: Uid(uid.into()),
         resource_version: metadata.resource_version.map(ResourceVersion),
         created: metadata.creation_timestamp,
-        deletion: metadata.deletion_timestamp,
-        deletion_grace_seconds: metadata.deletion_grace_period_seconds,
-        finalizers: metadata.finalizers,
-        controller: controller
-            .as_ref()
-            .map(|owner| format!("{}/{}", owner.kind, owner.name)),
-        controller_uid: controller.and_then(|owner| filled(owner.uid)).map(Uid),
-        labels: metadata
-            .labels
-            .into_iter()
-            .flatten()
-            .map(|(key, value)| match value {
-                Value::String(text) => (key, text),
-                // Hand-written YAML may have a bare number; that is no reason to lose the Pod.
-                other => (key, other.to_string()),
-            })
-            .collect(),
-        from_kubelet: annotations.mirror.is_some()
-            || annotations.source.is_some_and(|source| source != "api"),
-        decision: annotations.decision,
-        managed_fields: metadata
-            .managed_fields
-            .map(|entries| entries.into_iter().map(owner).collect()),
-        scheduler_name: filled(spec.scheduler_name)
-            .unwrap_or_else(|| "default-scheduler".to_owned()),
-        priority: spec.priority,
-        preemption_policy: spec.preemption_policy,
         node: filled(spec.node_name),
-        gates: spec
-            .scheduling_gates
-            .into_iter()
-            .map(|gate| gate.name)
-            .collect(),
-        group: spec
-            .scheduling_group
-            .and_then(|group| filled(group.pod_group_name)),
-        needs,
-        component: component.map(Box::new),
-        requests,
-        tolerations: spec
-            .tolerations
-            .into_iter()
-            .map(|toleration| Toleration {
-                key: filled(toleration.key),
-                exists: toleration.operator.as_deref() == Some("Exists"),
-                value: toleration.value.unwrap_or_default(),
-                effect: filled(toleration.effect),
-            })
-            .collect(),
-        claims: spec
-            .volumes
-            .into_iter()
-            .filter_map(|volume| volume.persistent_volume_claim)
-            .map(|claim| claim.claim_name)
-            .filter(|name| !name.is_empty())
-            .collect(),
-        phase: filled(status.phase),
-        reason: filled(status.reason),
-        message: filled(status.message),
-        start: status.start_time,
-        nominated_node: filled(status.nominated_node_name),
-        conditions: status
-            .conditions
-            .into_iter()
-            .map(|condition| Condition {
-                kind: condition.kind,
-                status: condition.status,
-                reason: filled(condition.reason),
-                message: filled(condition.message),
-                last_transition: condition.last_transition_time,
-            })
-            .collect(),
+        controller: controller.as_ref().map(of_controller),
+        traits: Arc::new(Traits {
+            deletion: metadata.deletion_timestamp,
+            deletion_grace_seconds: metadata.deletion_grace_period_seconds,
+            finalizers: metadata.finalizers,
+            controller_uid: controller
+                .and_then(|owner| filled(owner.uid))
+                .map(|uid| Uid(uid.into())),
+            labels: metadata
+                .labels
+                .into_iter()
+                .flatten()
+                .map(|(key, value)| match value {
+                    Value::String(text) => (key, text),
+                    // Hand-written YAML may have a bare number; that is no reason to lose the Pod.
+                    other => (key, other.to_string()),
+                })
+                .collect(),
+            from_kubelet: annotations.mirror.is_some()
+                || annotations.source.is_some_and(|source| source != "api"),
+            decision: annotations.decision,
+            managed_fields: metadata
+                .managed_fields
+                .map(|entries| entries.into_iter().map(owner).collect()),
+            scheduler_name: filled(spec.scheduler_name)
+                .unwrap_or_else(|| "default-scheduler".to_owned()),
+            priority: spec.priority,
+            preemption_policy: spec.preemption_policy,
+            gates: spec
+                .scheduling_gates
+                .into_iter()
+                .map(|gate| gate.name)
+                .collect(),
+            group: spec
+                .scheduling_group
+                .and_then(|group| filled(group.pod_group_name)),
+            needs,
+            component: component.map(Box::new),
+            requests,
+            tolerations: spec
+                .tolerations
+                .into_iter()
+                .map(|toleration| Toleration {
+                    key: filled(toleration.key),
+                    exists: toleration.operator.as_deref() == Some("Exists"),
+                    value: toleration.value.unwrap_or_default(),
+                    effect: filled(toleration.effect),
+                })
+                .collect(),
+            claims: spec
+                .volumes
+                .into_iter()
+                .filter_map(|volume| volume.persistent_volume_claim)
+                .map(|claim| claim.claim_name)
+                .filter(|name| !name.is_empty())
+                .collect(),
+            phase: filled(status.phase),
+            reason: filled(status.reason),
+            message: filled(status.message),
+            start: status.start_time,
+            nominated_node: filled(status.nominated_node_name),
+            conditions: status
+                .conditions
+                .into_iter()
+                .map(|condition| Condition {
+                    kind: condition.kind,
+                    status: condition.status,
+                    reason: filled(condition.reason),
+                    message: filled(condition.message),
+                    last_transition: condition.last_transition_time,
+                })
+                .collect(),
+        }),
     })))
 }
 

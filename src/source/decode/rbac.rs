@@ -82,12 +82,12 @@ pub(super) fn cluster_role(json: &str) -> Result<Content, serde_json::Error> {
     });
     let aggregates = role.aggregation_rule.into_iter();
     let aggregates = aggregates.flat_map(|it| it.cluster_role_selectors);
-    Ok(Content::Grant(Grant::Role(ClusterRole {
+    Ok(Content::Grant(Box::new(Grant::Role(ClusterRole {
         name: role.metadata.name,
         labels: role.metadata.labels.unwrap_or_default(),
         rules: rules.collect(),
         aggregates: aggregates.map(selector).collect(),
-    })))
+    }))))
 }
 
 pub(super) fn cluster_role_binding(json: &str) -> Result<Content, serde_json::Error> {
@@ -97,9 +97,11 @@ pub(super) fn cluster_role_binding(json: &str) -> Result<Content, serde_json::Er
         namespace: subject.namespace.filter(|name| !name.is_empty()),
         name: subject.name,
     });
-    Ok(Content::Grant(Grant::Binding(ClusterRoleBinding {
-        name: binding.metadata.name,
-        role: binding.role_ref.name,
-        subjects: subjects.collect(),
-    })))
+    Ok(Content::Grant(Box::new(Grant::Binding(
+        ClusterRoleBinding {
+            name: binding.metadata.name,
+            role: binding.role_ref.name,
+            subjects: subjects.collect(),
+        },
+    ))))
 }

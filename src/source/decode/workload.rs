@@ -128,13 +128,13 @@ fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> 
         kind,
         WorkloadKind::DaemonSet | WorkloadKind::Deployment | WorkloadKind::StatefulSet
     );
-    Ok(Content::Workload(Workload {
+    Ok(Content::Workload(Box::new(Workload {
         kind,
         name: PodName {
             namespace,
             name: metadata.name,
         },
-        uid: Uid(uid),
+        uid: Uid(uid.into()),
         template: needs.filter(|needs| !needs.is_plain()).map(Box::new),
         component: component.flatten().filter(|_| runs_for_good).map(Box::new),
         selector: object.spec.selector.map(selector),
@@ -142,8 +142,8 @@ fn decode(kind: WorkloadKind, json: &str) -> Result<Content, serde_json::Error> 
             .owner_references
             .into_iter()
             .find(|owner| owner.controller == Some(true))
-            .map(|owner| Uid(owner.uid)),
-    }))
+            .map(|owner| Uid(owner.uid.into())),
+    })))
 }
 
 fn template<'o>(spec: &Spec<'o>) -> Option<&'o str> {

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Component, Path};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -327,10 +328,11 @@ impl Collected {
         facts: &mut Vec<Fact>,
     ) -> Option<String> {
         let reading = document::read(bytes);
+        let source: Arc<str> = self.source.name.as_str().into();
         for content in reading.contents {
             self.held.note(&content);
             facts.push(Fact {
-                source: self.source.name.clone(),
+                source: Arc::clone(&source),
                 content,
             });
         }

@@ -27,6 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -195,7 +196,7 @@ fn of_component(
         told,
     });
     collected.facts.push(Fact {
-        source: collected.source.name.clone(),
+        source: collected.source.name.as_str().into(),
         content: Content::Statements(statements.collect()),
     });
     Ok(collected)
@@ -262,10 +263,11 @@ impl Collected {
             let is_list = reading.listed.contains(kind);
             self.extents.add(kind, extent, sound && is_list);
         }
+        let source: Arc<str> = self.source.name.as_str().into();
         for content in reading.contents {
             self.held.note(&content);
             self.facts.push(Fact {
-                source: self.source.name.clone(),
+                source: Arc::clone(&source),
                 content,
             });
         }
@@ -328,10 +330,11 @@ impl Collected {
             );
         }
         self.note(subject, state, detail);
+        let source: Arc<str> = self.source.name.as_str().into();
         for content in log.into_contents() {
             self.held.note(&content);
             self.facts.push(Fact {
-                source: self.source.name.clone(),
+                source: Arc::clone(&source),
                 content,
             });
         }
@@ -361,9 +364,10 @@ impl Collected {
             );
         }
         self.note(subject, state, detail);
+        let source: Arc<str> = self.source.name.as_str().into();
         for content in log.into_contents() {
             self.facts.push(Fact {
-                source: self.source.name.clone(),
+                source: Arc::clone(&source),
                 content,
             });
         }

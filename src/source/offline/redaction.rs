@@ -16,7 +16,7 @@ pub(super) fn is_hidden(content: &Content) -> bool {
             .flatten()
             .chain([
                 pod.name.name.as_str(),
-                pod.uid.0.as_str(),
+                &*pod.uid.0,
                 pod.scheduler_name.as_str(),
             ])
             .any(holds),

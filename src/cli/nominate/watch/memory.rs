@@ -68,7 +68,7 @@ impl<'a> Memory<'a> {
     }
 
     /// The Pods that are told of: those that were found, and those that match now.
-    fn pods<'w>(&self, world: &'w World) -> Vec<&'w Sourced<Pod>> {
+    fn pods<'w>(&self, world: &'w World) -> Vec<&'w Sourced<Box<Pod>>> {
         let mut pods = select::choose(world, &self.found()).pods;
         if self.request.is_open() || self.found.is_empty() {
             let known: BTreeSet<&Uid> = pods.iter().map(|pod| &pod.value.uid).collect();
@@ -88,7 +88,7 @@ impl<'a> Memory<'a> {
             let (uid, name) = (pod.value.uid.clone(), pod.value.name.clone());
             let fact = Fact {
                 source: pod.source.clone(),
-                content: Content::Pod(Box::new(pod.value.clone())),
+                content: Content::Pod(pod.value.clone()),
             };
             self.found.insert(uid.clone(), name);
             self.keep(uid, fact);
