@@ -365,6 +365,29 @@ mod tests {
     }
 
     #[test]
+    fn pods_that_are_alike_share_what_is_left_of_them_until_one_changes() {
+        let pod = |name: &str, node: &str| {
+            let text = format!(
+                r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}","labels":{{"pod":"{name}"}}}},"spec":{{{node}"containers":[{{}}]}}}}"#
+            );
+            match document::read(text.as_bytes()).contents.pop() {
+                Some(Content::Pod(pod)) => *pod,
+                other => panic!("{other:?}"),
+            }
+        };
+        let reducer = Reducer::default();
+        let [mut one, mut two] = ["one", "two"].map(|name| pod(name, r#""nodeName":"a","#));
+        reducer.reduce(&mut one);
+        reducer.reduce(&mut two);
+        assert!(std::sync::Arc::ptr_eq(&one.traits, &two.traits));
+        two.phase = Some("Failed".to_owned());
+        assert_eq!(one.phase, None);
+        let mut waiting = pod("three", "");
+        reducer.reduce(&mut waiting);
+        assert_eq!(waiting.labels.len(), 1);
+    }
+
+    #[test]
     fn rules_read_nothing_that_is_left_out_of_pods_that_run() {
         let whole: Vec<String> = answers(&worlds(|_| ())).collect();
         let reducer = Reducer::default();
