@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -13,6 +15,7 @@ use serde_json::value::RawValue;
 use super::bundle::kept;
 use super::{decode, places};
 use crate::model::fact::Content;
+use crate::model::pod::Pod;
 
 /// What was understood of some bytes, and what was not.
 #[derive(Debug, Default)]
@@ -30,6 +33,24 @@ pub(crate) struct Reading {
     pub(crate) is_broken: bool,
     /// The objects of `contents`, reduced to what a bundle may hold; null where they are not asked for.
     pub(crate) kept: Option<Vec<serde_json::Value>>,
+    /// What is left of each Pod of `contents`; null is all of it.
+    reduce: Option<Reduce>,
+}
+
+/// Takes out of a Pod what nobody will read, once it is decoded: a page of whole Pods leaves holes in the memory among what stays.
+#[derive(Clone)]
+pub(crate) struct Reduce(Arc<dyn Fn(&mut Pod) + Send + Sync>);
+
+impl Reduce {
+    pub(crate) fn by(reduce: impl Fn(&mut Pod) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(reduce))
+    }
+}
+
+impl fmt::Debug for Reduce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reduce")
+    }
 }
 
 impl Reading {
@@ -71,7 +92,10 @@ impl Reading {
             return;
         };
         match decoder.decode(json) {
-            Ok(content) => {
+            Ok(mut content) => {
+                if let (Some(reduce), Content::Pod(pod)) = (&self.reduce, &mut content) {
+                    (reduce.0)(pod);
+                }
                 if list.is_some() {
                     self.listed.insert(decoder.kind);
                 }
@@ -137,6 +161,15 @@ struct ListMetadata {
 /// Reads all documents in the bytes.
 pub(crate) fn read(bytes: &[u8]) -> Reading {
     read_into(Reading::default(), bytes)
+}
+
+/// The same, and leaves of each Pod what is left of it then.
+pub(super) fn read_reduced(bytes: &[u8], reduce: &Reduce) -> Reading {
+    let reading = Reading {
+        reduce: Some(reduce.clone()),
+        ..Reading::default()
+    };
+    read_into(reading, bytes)
 }
 
 /// The same, and keeps of each object what a bundle may hold.

@@ -23,17 +23,18 @@ use tokio::time::Instant;
 
 use super::bundle::Tape;
 use super::connect::{self, ConnectError};
+use super::document::{self, Reduce};
 use super::failure::{Failure, Peer, refusal};
 use super::forward::Forward;
 use super::kubeconfig::Connection;
 use super::pin::Fingerprint;
 use super::served::Peers;
-use super::{Reply, document, retry};
+use super::{Reply, retry};
 use crate::model::access::Right;
 use crate::model::component::{ComponentKind, ComponentName, GateTable};
 use crate::model::coverage::{Source, State};
 use crate::model::fact::{Content, Fact};
-use crate::model::pod::{Pod, PodName};
+use crate::model::pod::PodName;
 use crate::model::want::Want;
 
 /// Items a page, as kubectl's `--chunk-size`.
@@ -61,7 +62,7 @@ pub(crate) struct Live {
     peer: Peer,
     /// Version of the Pod that was read: later lists must not be older than it.
     not_older_than: AtomicU64,
-    /// What is left of a Pod of a list; null is all of it.
+    /// What is left of a Pod; null is all of it, as where a bundle is made.
     reduce: Option<Reduce>,
     /// Where a bundle is made: what was answered.
     tape: Option<Tape>,
@@ -84,9 +85,6 @@ struct Access {
     /// How often credentials were got anew.
     renewals: u32,
 }
-
-/// Takes out of a Pod what nobody will read.
-pub(crate) type Reduce = Box<dyn Fn(&mut Pod) + Send + Sync>;
 
 pub(super) struct Page {
     pub(super) bytes: Vec<u8>,
@@ -305,17 +303,15 @@ impl Live {
                 }
             };
             reply.clock = reply.clock.max(page.clock);
-            let reading = match self.tape {
-                None => document::read(&page.bytes),
-                Some(_) => document::read_to_keep(&page.bytes),
+            let reading = match (&self.tape, &self.reduce) {
+                (Some(_), _) => document::read_to_keep(&page.bytes),
+                (None, Some(reduce)) => document::read_reduced(&page.bytes, reduce),
+                (None, None) => document::read(&page.bytes),
             };
             let mut kept = reading.kept.into_iter().flatten();
-            for mut content in reading.contents {
+            for content in reading.contents {
                 let object = kept.next();
                 if keeps(want, &content) {
-                    if let (Some(reduce), Content::Pod(pod)) = (&self.reduce, &mut content) {
-                        reduce(pod);
-                    }
                     let source = Arc::clone(&source);
                     reply.facts.push(Fact { source, content });
                     reply.kept.extend(object);

@@ -22,6 +22,7 @@ use crate::error::{Error, Kind, exit};
 use crate::model::version::Minor;
 use crate::model::world::World;
 use crate::source::Origin;
+use crate::source::document::Reduce;
 use crate::source::offline::Place;
 
 const EXAMPLES: &str = "
@@ -277,7 +278,7 @@ fn observe(
     }
     let live = runtime.block_on(args.observation.connect(&args.connection, env))??;
     let reducer = Reducer::default();
-    let live = live.reducing(Box::new(move |pod| reducer.reduce(pod)));
+    let live = live.reducing(Reduce::by(move |pod| reducer.reduce(pod)));
     let origins = [Origin::Live(Box::new(live))];
     let (now, start) = (args.input.now, (env.now)());
     let wants = |world: &World| {
