@@ -26,12 +26,15 @@ impl Reducer {
         let whole = std::mem::take(&mut **pod);
         let mut conditions = whole.conditions;
         conditions.retain(|it| workloads::CONDITIONS.contains(&it.kind.as_str()));
+        // Their names are each Pod's own, and would keep it from being like others: rules ask whether there are any.
+        let claims = whole.claims.first().map(|_| String::new());
+        let claims = claims.into_iter().collect();
         **pod = Traits {
             deletion: whole.deletion,
             from_kubelet: whole.from_kubelet,
             priority: whole.priority,
             requests: whole.requests,
-            claims: whole.claims,
+            claims,
             group: whole.group,
             needs: whole.needs,
             component: whole.component,

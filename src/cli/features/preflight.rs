@@ -369,7 +369,7 @@ mod tests {
     fn pods_that_are_alike_share_what_is_left_of_them_until_one_changes() {
         let pod = |name: &str, node: &str| {
             let text = format!(
-                r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}","labels":{{"pod":"{name}"}}}},"spec":{{{node}"containers":[{{}}]}}}}"#
+                r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}","labels":{{"pod":"{name}"}}}},"spec":{{{node}"containers":[{{}}],"volumes":[{{"persistentVolumeClaim":{{"claimName":"{name}"}}}}]}}}}"#
             );
             match document::read(text.as_bytes()).contents.pop() {
                 Some(Content::Pod(pod)) => *pod,
@@ -381,6 +381,7 @@ mod tests {
         reducer.reduce(&mut one);
         reducer.reduce(&mut two);
         assert!(std::sync::Arc::ptr_eq(&one.traits, &two.traits));
+        assert_eq!(one.claims.len(), 1);
         two.phase = Some("Failed".to_owned());
         assert_eq!(one.phase, None);
         let mut waiting = pod("three", "");
