@@ -227,6 +227,7 @@ fn select(
             subject: format!("components of {unsaid} gates"),
             state: State::Absent,
             detail: Some("no KEP says which components use them; they are left out".to_owned()),
+            location: None,
         });
     }
     let uses = |name: &&'static str| {

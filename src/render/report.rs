@@ -44,6 +44,7 @@ pub(crate) struct Report {
     #[serde(default)]
     pub(super) plan: Vec<String>,
     sources: Vec<Source>,
+    coverage: Vec<Coverage>,
     /// Every check that may be made, made ones that nobody described included.
     #[serde(skip)]
     pub(super) described: Vec<Described>,
@@ -53,6 +54,13 @@ pub(crate) struct Report {
 struct Source {
     name: String,
     kind: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Coverage {
+    subject: String,
+    detail: Option<String>,
+    location: Option<Location>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -128,6 +136,16 @@ impl Report {
         let mut named = findings.filter_map(|finding| finding.location.as_ref());
         file.map(|source| source.name.as_str())
             .or_else(|| named.next().map(|location| location.path.as_str()))
+    }
+
+    /// Places of files from which on they could not be read, and why: checks are unknown for them.
+    pub(super) fn unread(&self) -> impl Iterator<Item = Finding> {
+        let placed = self.coverage.iter().filter(|it| it.location.is_some());
+        placed.map(|it| Finding {
+            subject: it.subject.clone(),
+            location: it.location.clone(),
+            ..Finding::of(it.detail.clone().unwrap_or_default())
+        })
     }
 
     /// The verdict and its counts, in a line.
@@ -226,6 +244,10 @@ pub(super) mod tests {
                 check("a-skip", "Skipped", "Error", vec![finding("kubelet/n1", Value::Null, suppressed)]),
                 check("a-warning", "Fail", "Warning", vec![finding("kubelet/n1", Value::Null, Value::Null)]),
                 check("an-unknown", "Unknown", "Error", Vec::new()),
+            ],
+            "coverage": [
+                {"source": "a b", "subject": "broken.yaml", "state": "Unreadable", "detail": hostile, "location": {"path": "a b/broken.yaml", "line": 5, "column": 2}},
+                {"source": "a b", "subject": "nodes", "state": "Absent", "detail": hostile, "location": null},
             ],
             "summary": {"pass": 2, "error": 2, "warning": 1, "unknown": 1, "skipped": 1},
         });

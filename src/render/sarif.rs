@@ -1,6 +1,7 @@
 //! A report of checks as SARIF 2.1.0 (OASIS), as GitHub's code scanning takes it.
 //!
-//! A rule a check that may be made, a result a finding, a notification a check that could not be made. A result names its object as a logical
+//! A rule a check that may be made, a result a finding, a notification a check that could not be made, and one for each file that could
+//! not be read (3.58: conditions that affect the completeness of results), with its place. A result names its object as a logical
 //! location; a physical one has a line only where the finding has one. GitHub refuses results that name no file, so the
 //! first file that was judged stands for findings whose line is not known; without files there is none.
 
@@ -46,6 +47,15 @@ pub(crate) fn render(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                 "associatedRule": {"id": check.id, "index": index(check)},
             })
         });
+    let unread = report.unread().map(|it| {
+        let place: Vec<Value> = it.location.iter().map(physical).collect();
+        let place = place.iter().map(|it| json!({"physicalLocation": it}));
+        json!({
+            "level": "warning",
+            "message": {"text": format!("not read: {}", it.sentence())},
+            "locations": place.collect::<Vec<_>>(),
+        })
+    });
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -57,7 +67,7 @@ pub(crate) fn render(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             }},
             "invocations": [{
                 "executionSuccessful": true,
-                "toolExecutionNotifications": unknown.collect::<Vec<_>>(),
+                "toolExecutionNotifications": unread.chain(unknown).collect::<Vec<_>>(),
             }],
             "columnKind": "unicodeCodePoints",
             "results": results.collect::<Vec<_>>(),
@@ -213,8 +223,15 @@ mod tests {
             (3, 2, 1, 1)
         );
         let unknown = &run["invocations"][0]["toolExecutionNotifications"];
-        assert_eq!(unknown.as_array().map(Vec::len), Some(1));
-        assert_eq!(unknown[0]["associatedRule"]["id"], "an-unknown");
+        assert_eq!(unknown.as_array().map(Vec::len), Some(2));
+        assert_eq!(
+            unknown[0]["locations"],
+            json!([{"physicalLocation": {
+                "artifactLocation": {"uri": "a%20b/broken.yaml", "uriBaseId": "%SRCROOT%"},
+                "region": {"startLine": 5, "startColumn": 2},
+            }}])
+        );
+        assert_eq!(unknown[1]["associatedRule"]["id"], "an-unknown");
         for result in results {
             let rule = &run["tool"]["driver"]["rules"][result["ruleIndex"]
                 .as_u64()

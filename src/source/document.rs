@@ -5,13 +5,16 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::bundle::kept;
+use super::located::{self, Position};
 use super::{decode, places};
+use crate::model::coverage::Location;
 use crate::model::fact::Content;
 
 /// What was understood of some bytes, and what was not.
@@ -28,6 +31,10 @@ pub(crate) struct Reading {
     pub(crate) faults: Vec<String>,
     /// Whether one of them leaves open what it holds: it is no text, no YAML, no JSON, or not the object that it says it is.
     pub(crate) is_broken: bool,
+    /// Where the text ceases to be YAML or JSON; what follows was not read.
+    at: Option<Position>,
+    /// The file that it was read of, where that is one which a person can open.
+    pub(crate) file: Option<Arc<str>>,
     /// The objects of `contents`, reduced to what a bundle may hold; null where they are not asked for.
     pub(crate) kept: Option<Vec<serde_json::Value>>,
 }
@@ -36,6 +43,16 @@ impl Reading {
     /// Whether nothing in the bytes looked like a Kubernetes object.
     pub(crate) fn is_foreign(&self) -> bool {
         self.contents.is_empty() && self.listed.is_empty() && self.ignored.is_empty()
+    }
+
+    /// Where a file has the fault that ended the reading.
+    pub(crate) fn location(&self) -> Option<Location> {
+        let at = self.at?;
+        self.file.as_ref().map(|file| Location {
+            path: file.to_string(),
+            line: Some(at.line),
+            column: Some(at.column),
+        })
     }
 
     fn object(&mut self, json: &str, list: Option<&ListType>) {
@@ -157,7 +174,7 @@ fn read_into(mut reading: Reading, bytes: &[u8]) -> Reading {
     };
     match text.trim_start().chars().next() {
         None => reading.faults.push("it is empty".to_owned()),
-        Some('{' | '[') => read_json(text, &mut reading),
+        Some('{' | '[') => reading.at = read_json(text, &mut reading),
         Some(_) if names_an_object(text) => read_yaml(text, &mut reading),
         Some(_) => reading.faults.push(NO_OBJECT.to_owned()),
     }
@@ -204,25 +221,26 @@ fn names_an_object(text: &str) -> bool {
     holds(b"kind") || holds(b"gitVersion") || mentions_gates(text.as_bytes())
 }
 
-fn read_json(text: &str, reading: &mut Reading) {
+/// Returns where the text ceases to be JSON.
+fn read_json(text: &str, reading: &mut Reading) -> Option<Position> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     loop {
         // A seed borrows the reading, so that what precedes a fault is kept.
         match (Document { reading }).deserialize(&mut deserializer) {
             Ok(()) => {}
-            Err(error) if error.is_eof() => {
-                reading.is_broken = true;
-                return reading.faults.push(format!("it is cut off: {error}"));
-            }
             Err(error) => {
                 reading.is_broken = true;
-                return reading
-                    .faults
-                    .push(format!("it is not valid JSON: {error}"));
+                let words = if error.is_eof() {
+                    "it is cut off"
+                } else {
+                    "it is not valid JSON"
+                };
+                reading.faults.push(format!("{words}: {error}"));
+                return Some(located::of_byte(text, error.line(), error.column()));
             }
         }
         if deserializer.end().is_ok() {
-            return;
+            return None;
         }
     }
 }
@@ -322,7 +340,8 @@ fn read_yaml(text: &str, reading: &mut Reading) {
         match document {
             Ok(serde_json::Value::Null) => {}
             Ok(value @ (serde_json::Value::Object(_) | serde_json::Value::Array(_))) => {
-                read_json(&value.to_string(), reading);
+                // Written anew it is whole, and its lines are none of the text.
+                let _no_place = read_json(&value.to_string(), reading);
             }
             Ok(_) => {
                 return reading.faults.push(NO_OBJECT.to_owned());
@@ -335,6 +354,7 @@ fn read_yaml(text: &str, reading: &mut Reading) {
                     .unwrap_or_default()
                     .to_owned();
                 reading.is_broken = true;
+                reading.at = error.location().and_then(located::of_yaml);
                 return reading
                     .faults
                     .push(format!("it is not valid YAML: {first}"));
