@@ -72,6 +72,8 @@ pub(crate) struct Finding {
     pub(crate) advice: Vec<String>,
     /// Where a file says it; null where none does.
     pub(crate) location: Option<Location>,
+    /// The other places that it rests on.
+    pub(crate) related_locations: Vec<Location>,
     pub(crate) measurement: Option<Measurement>,
     /// Somebody accepts it: it is told and does not count.
     pub(crate) suppressed: Option<Suppressed>,

@@ -97,7 +97,9 @@ pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Word
             evidence.chain([found.dies]),
             found.words.advice,
         );
-        finding.location = found.places.into_iter().next();
+        let mut places = found.places.into_iter();
+        finding.location = places.next();
+        finding.related_locations = places.collect();
         finding
     });
     Ruling {

@@ -74,12 +74,14 @@ pub(super) struct Check {
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Finding {
     pub(super) subject: String,
     pub(super) message: String,
     evidence: Vec<Evidence>,
     advice: Vec<String>,
     pub(super) location: Option<Location>,
+    pub(super) related_locations: Vec<Location>,
     pub(super) suppressed: Option<Suppressed>,
 }
 
@@ -216,10 +218,14 @@ pub(super) mod tests {
 
     /// A report with each status, a finding that is suppressed, one with its line, and text that is hostile everywhere.
     pub(in super::super) fn report() -> Report {
-        let hostile = "<b>]]>&\"'|`*@a\u{1b}[31m\n::error::x\u{202e}%0A\u{fffe}";
+        let hostile = "<b>]]>[a](1)&\"'|`*@a\u{1b}[31m\n::error::x\u{202e}%0A\u{fffe}";
         let finding = |subject: &str, location: Value, suppressed: Value| {
+            let related: Vec<Value> = [location.clone()]
+                .into_iter()
+                .filter(|it| !it.is_null())
+                .collect();
             json!({
-                "subject": subject, "message": hostile, "location": location, "measurement": null, "suppressed": suppressed,
+                "subject": subject, "message": hostile, "location": location, "relatedLocations": related, "measurement": null, "suppressed": suppressed,
                 "evidence": [{"source": "input", "at": null, "text": hostile}], "advice": [hostile],
             })
         };

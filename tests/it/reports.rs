@@ -376,6 +376,45 @@ fn a_finding_in_a_file_names_it() {
     );
 }
 
+/// A gate that is on in one file, and what it depends on off in another: the second is what has to be mended, the first a place to see.
+#[test]
+fn other_places_of_a_finding_are_related_and_linked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let head =
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates:\n";
+    let write = |name: &str, gate: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("it has one")).expect("a folder");
+        fs::write(path, format!("{head}  {gate}\n")).expect("a file");
+    };
+    write(
+        "[a] b/kubelet.yaml",
+        "UserNamespacesHostNetworkSupport: true",
+    );
+    write("[a] b/kubelet.d/10.conf", "NodeDeclaredFeatures: false");
+    let line =
+        "preflight --to-version 1.36 --assume-version 1.36 --from . --select broken-dependency";
+    let (code, reports) = reports(folder.path(), line, &[]);
+    assert_eq!(code, Some(3), "{reports:#?}");
+    agree(&reports);
+    valid(&reports);
+    let report: Value = serde_json::from_str(&reports["json"]).expect("it is JSON");
+    let finding = &report["checks"][0]["findings"][0];
+    let at = |path: &str| serde_json::json!({"path": path, "line": 4, "column": 3});
+    assert_eq!(finding["location"], at("[a] b/kubelet.d/10.conf"));
+    let related = serde_json::json!([at("[a] b/kubelet.yaml")]);
+    assert_eq!(finding["relatedLocations"], related);
+    let sarif: Value = serde_json::from_str(&reports["sarif"]).expect("it is JSON");
+    let result = &sarif["runs"][0]["results"][0];
+    let place = &result["relatedLocations"][0];
+    assert_eq!(place["id"], 0);
+    let place = &place["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "%5Ba%5D%20b/kubelet.yaml");
+    let text = result["message"]["text"].as_str().expect("a text");
+    let link = r"See also: [\[a\] b/kubelet.yaml:4](0)";
+    assert!(text.ends_with(link), "{text}");
+}
+
 /// Checks are unknown for it: GitHub shows why at the line, ten annotations of a step, so before all others.
 #[test]
 fn a_file_that_is_broken_is_told_at_its_line_in_each_format() {
