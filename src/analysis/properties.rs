@@ -134,6 +134,7 @@ fn pod(name_of: &'static str, uid: &'static str) -> impl Strategy<Value = Pod> {
             component: None,
             requests: crate::model::quantity::Resources::new().into(),
             tolerations: Vec::new(),
+            choice: None,
             claims: Vec::new(),
             phase: Some(phase.to_owned()),
             reason: (phase == "Failed").then(|| "OutOfcpu".to_owned()),
