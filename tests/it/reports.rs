@@ -411,8 +411,8 @@ fn other_places_of_a_finding_are_related_and_linked() {
     let place = &place["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "%5Ba%5D%20b/kubelet.yaml");
     let text = result["message"]["text"].as_str().expect("a text");
-    let link = r"See also: [\[a\] b/kubelet.yaml:4](0)";
-    assert!(text.ends_with(link), "{text}");
+    let due = r"See also: [\[a\] b/kubelet.yaml:4](0)";
+    assert!(text.ends_with(due), "{text}");
 }
 
 /// Checks are unknown for it: GitHub shows why at the line, ten annotations of a step, so before all others.

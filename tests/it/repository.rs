@@ -176,8 +176,15 @@ fn drop_ins_win_over_the_file_that_is_nearest() {
     assert_eq!(code, Some(0), "{later:#}");
 }
 
+type Bad = (
+    &'static str,
+    &'static [u8],
+    Option<&'static str>,
+    Option<(u64, u64)>,
+);
+
 /// What each is, what it says, null where the file is sound, and where, null where that is no matter of its form.
-const BAD: &[(&str, &[u8], Option<&str>, Option<(u64, u64)>)] = &[
+const BAD: &[Bad] = &[
     ("broken", b"kind: KubeletConfiguration\n a: [\n", Some("not valid YAML"), Some((2, 3))),
     ("a tab", b"kind: KubeletConfiguration\nfeatureGates:\n\tA: true\n", Some("line 3, column 2"), Some((3, 2))),
     ("a key twice", b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates:\n  A: true\n  A: false\n", Some("line 5, column 3"), Some((5, 3))),

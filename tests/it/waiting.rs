@@ -49,7 +49,7 @@ fn pod(name: &str, words: &Value) -> Value {
 }
 
 /// Terms of what its affinity requires.
-fn terms(all: Value) -> Value {
+fn terms(all: &Value) -> Value {
     json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": all}}})
 }
 
@@ -63,7 +63,7 @@ fn named(name: &str) -> Value {
 
 /// Words of Pods, and the pool that alone has nodes for them.
 fn cases() -> Vec<(&'static str, Value, Option<&'static str>)> {
-    let by_affinity = |all: Value| json!({"affinity": terms(all)});
+    let by_affinity = |all: Value| json!({"affinity": terms(&all)});
     let both = json!({
         "matchExpressions": labels("pool", "In", &["blue"])["matchExpressions"],
         "matchFields": named("n2")["matchFields"],
@@ -130,7 +130,7 @@ fn cases() -> Vec<(&'static str, Value, Option<&'static str>)> {
         ("no-term", by_affinity(json!([])), None),
         (
             "contradiction",
-            json!({"nodeSelector": {"pool": "blue"}, "affinity": terms(json!([named("n3")]))}),
+            json!({"nodeSelector": {"pool": "blue"}, "affinity": terms(&json!([named("n3")]))}),
             None,
         ),
     ]

@@ -347,6 +347,13 @@ fn a_kubelet_that_refuses(cluster: &Cluster, file: &Path) -> Result<(), Box<dyn 
             .await?;
         Ok(())
     })?;
+    // Its own count says so as well, and keeps it when the Pod is gone; docs/guard.md tells what keeps a guard from reading it.
+    let counted = block_on(async {
+        let admin = cluster.client("admin").await?;
+        Ok(admin.raw("/api/v1/nodes/n3/proxy/metrics").await?)
+    })?;
+    let line = "kubelet_admission_rejections_total{reason=\"PodFeatureUnsupported\"} 1";
+    due("its count", &counted.lines().any(|it| it == line), &true)?;
     let flags = ["--min-sample", "1", "--select", "kubelet-refusals"];
     let (code, answer) = against(cluster, "admin", file, &flags)?;
     due(&format!("exit code: {answer:#}"), &code, &Some(3))?;
