@@ -31,7 +31,7 @@ pub(crate) struct Reading {
     pub(crate) faults: Vec<String>,
     /// Whether one of them leaves open what it holds: it is no text, no YAML, no JSON, or not the object that it says it is.
     pub(crate) is_broken: bool,
-    /// Where the text ceases to be YAML or JSON; what follows was not read.
+    /// Where the text ceases to be YAML or JSON, what follows was not read; else where configuration begins that was not understood.
     at: Option<Position>,
     /// The file that it was read of, where that is one which a person can open.
     pub(crate) file: Option<Arc<str>>,
@@ -45,7 +45,7 @@ impl Reading {
         self.contents.is_empty() && self.listed.is_empty() && self.ignored.is_empty()
     }
 
-    /// Where a file has the fault that ended the reading.
+    /// Where a file has its fault.
     pub(crate) fn location(&self) -> Option<Location> {
         let at = self.at?;
         self.file.as_ref().map(|file| Location {
@@ -190,6 +190,18 @@ pub(crate) fn place(bytes: &[u8], contents: &mut [Content]) {
         && let Ok(text) = std::str::from_utf8(bytes)
     {
         places::fill(text, contents);
+    }
+}
+
+/// Finds where configuration begins that was not understood, in the bytes of a file.
+pub(crate) fn place_fault(bytes: &[u8], reading: &mut Reading) {
+    let bytes = without_mark(bytes);
+    if reading.is_broken
+        && reading.at.is_none()
+        && bytes.len() <= MAX_PLACED
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        reading.at = places::of_fault(text);
     }
 }
 

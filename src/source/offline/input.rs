@@ -58,7 +58,7 @@ pub(super) enum Foreign {
         fault: String,
         /// It is no text of its form, or was not read to its end; else nothing is wrong with it, but it is something else.
         is_broken: bool,
-        /// Where it ceases to be of its form.
+        /// Where the fault stands.
         location: Option<Location>,
         mentions_gates: bool,
     },
@@ -117,6 +117,7 @@ pub(super) fn take(
     if path.is_file() && documents.logs == 0 {
         let name = path.strip_prefix(".").unwrap_or(path);
         reading.file = Some(name.display().to_string().into());
+        document::place_fault(&documents.bytes, &mut reading);
     }
     if reading.is_foreign() {
         return Ok(Some(Foreign::Other {
