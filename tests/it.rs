@@ -42,6 +42,7 @@ mod it {
     mod signals;
     mod skew;
     mod templates;
+    mod waiting;
     mod watch;
     mod wrapped;
 }

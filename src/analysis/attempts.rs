@@ -138,6 +138,7 @@ impl<'w> Attempts<'w> {
                 "it says that {}; nothing is concluded from it",
                 dispute.what
             )),
+            location: None,
         })
     }
 

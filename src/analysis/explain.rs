@@ -227,6 +227,7 @@ fn expired_history(story: &Story<'_>) -> Option<Coverage> {
         detail: Some(format!(
             "the Pod is older than events are kept (an hour by default); {since}"
         )),
+        location: None,
     })
 }
 

@@ -233,6 +233,7 @@ fn select(
                 "neither a KEP nor upstream's sources say which components use them; they are left out"
                     .to_owned(),
             ),
+            location: None,
         });
     }
     let uses = |name: &&'static str| {

@@ -2,8 +2,6 @@
 //!
 //! Shapes as the contract has them. The result follows from the checks alone, so that no format and no exit code can disagree.
 
-use std::fmt;
-
 use jiff::civil::Date;
 use serde::Serialize;
 
@@ -12,6 +10,7 @@ use super::gate_skew::Severity;
 use super::nomination_explanation::Evidence;
 use super::parts::{column, heading, not_seen};
 use crate::block::{Block, Finding as Drawn, Role, Text};
+use crate::model::coverage::Location;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -73,29 +72,11 @@ pub(crate) struct Finding {
     pub(crate) advice: Vec<String>,
     /// Where a file says it; null where none does.
     pub(crate) location: Option<Location>,
+    /// The other places that it rests on.
+    pub(crate) related_locations: Vec<Location>,
     pub(crate) measurement: Option<Measurement>,
     /// Somebody accepts it: it is told and does not count.
     pub(crate) suppressed: Option<Suppressed>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) struct Location {
-    /// As the file was named.
-    pub(crate) path: String,
-    /// From 1 on; null where the file as a whole is meant.
-    pub(crate) line: Option<u64>,
-    /// From 1 on, in characters.
-    pub(crate) column: Option<u64>,
-}
-
-impl fmt::Display for Location {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.path)?;
-        for number in [self.line, self.column].into_iter().flatten() {
-            write!(formatter, ":{number}")?;
-        }
-        Ok(())
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

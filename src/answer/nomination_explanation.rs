@@ -625,7 +625,7 @@ pub(super) fn coverage(lines: &[&crate::model::coverage::Coverage]) -> Block {
                     Role::Warning
                 };
                 CoverageLine {
-                    subject: line.subject.clone(),
+                    subject: line.named(),
                     state: Text::new(role, format!("{:?}", line.state)),
                     detail: line.detail.clone().unwrap_or_default(),
                 }

@@ -44,7 +44,7 @@ pub(crate) fn some(names: &[impl ToString]) -> String {
 
 /// What could not be seen, those of a kind that share a reason in one line. What a server said it does not have, it does not have.
 pub(super) fn not_seen(coverage: &[Coverage]) -> Vec<Block> {
-    let mut alike: BTreeMap<(State, String, &str), Vec<String>> = BTreeMap::new();
+    let mut alike: BTreeMap<(State, String, String), Vec<String>> = BTreeMap::new();
     for line in coverage {
         let is_loss = match line.state {
             State::Complete => false,
@@ -55,7 +55,8 @@ pub(super) fn not_seen(coverage: &[Coverage]) -> Vec<Block> {
             continue;
         }
         let detail = line.detail.as_deref().unwrap_or_default();
-        let (what, name) = line.subject.split_once('/').unwrap_or((&line.subject, ""));
+        let subject = line.named();
+        let (what, name) = subject.split_once('/').unwrap_or((&subject, ""));
         // The name of a node stands in the server's words, too.
         let detail = if name.is_empty() {
             detail.to_owned()
@@ -63,13 +64,13 @@ pub(super) fn not_seen(coverage: &[Coverage]) -> Vec<Block> {
             detail.replace(name, "NODE")
         };
         alike
-            .entry((line.state, detail, what))
+            .entry((line.state, detail, what.to_owned()))
             .or_default()
             .push(name.to_owned());
     }
     let lines = alike.into_iter().map(|((state, detail, what), names)| {
         let (subject, detail) = match names.as_slice() {
-            [alone] if alone.is_empty() => (what.to_owned(), detail),
+            [alone] if alone.is_empty() => (what, detail),
             [alone] => (format!("{what}/{alone}"), detail.replace("NODE", alone)),
             several => (format!("{what}/{}", some(several)), detail),
         };

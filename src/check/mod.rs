@@ -33,11 +33,11 @@ use jiff::Timestamp;
 
 use crate::analysis::gates::intention::{Intention, Target};
 use crate::analysis::gates::skew::Request;
-use crate::answer::check_report::{Check, Finding, Location, Status};
+use crate::answer::check_report::{Check, Finding, Status};
 use crate::answer::gate_skew::Severity;
 use crate::answer::nomination_explanation::Evidence;
 use crate::answer::parts::some;
-use crate::model::coverage::{Coverage, State};
+use crate::model::coverage::{Coverage, Location, State};
 use crate::model::world::World;
 
 /// What is said of a rule, in four short texts.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::{Facts, Ruling, finding};
 use crate::analysis::gates::intention::Target;
 use crate::analysis::gates::start::{Fault, Source, Start};
-use crate::answer::check_report::Location;
 use crate::answer::parts::some;
 use crate::model::component::ComponentKind;
+use crate::model::coverage::Location;
 use crate::model::version::Minor;
 
 /// Why nothing is known of an intention that is about nobody.
@@ -97,7 +97,9 @@ pub(super) fn rule(facts: &Facts<'_>, words: impl Fn(&Broken<'_>) -> Option<Word
             evidence.chain([found.dies]),
             found.words.advice,
         );
-        finding.location = found.places.into_iter().next();
+        let mut places = found.places.into_iter();
+        finding.location = places.next();
+        finding.related_locations = places.collect();
         finding
     });
     Ruling {

@@ -43,6 +43,8 @@ pub(crate) struct Reading {
 pub(crate) struct Of {
     /// The pool and version of nodes, where it is of nodes.
     pub(crate) nodes: Option<Nodes>,
+    /// The pool alone, where it is of Pods that only its nodes may take: those have no version yet.
+    pub(crate) pool: Option<String>,
     pub(crate) feature: Option<String>,
     /// The process that counted it.
     pub(crate) component: Option<String>,
@@ -65,8 +67,10 @@ impl std::fmt::Display for Of {
             let version = nodes.version.as_deref().unwrap_or("of no known version");
             format!("{pool} {version}")
         });
+        let pool = self.pool.as_ref().map(|pool| format!("pool {pool}"));
         let parts = nodes
             .into_iter()
+            .chain(pool)
             .chain(self.component.clone())
             .chain(self.feature.clone());
         let parts: Vec<String> = parts.collect();

@@ -14,6 +14,7 @@ pub(crate) mod grant;
 pub(crate) mod listing;
 pub(crate) mod needs;
 pub(crate) mod node;
+pub(crate) mod node_choice;
 pub(crate) mod pod;
 pub(crate) mod quantity;
 pub(crate) mod record;

@@ -12,7 +12,8 @@ use jiff::Timestamp;
 
 use super::component::{ComponentKind, Told};
 use super::needs::PodNeeds;
-use super::node::Taint;
+use super::node::{Node, Taint};
+use super::node_choice::NodeChoice;
 use super::quantity::Resources;
 
 /// UID of an object; the only safe identity of a Pod, since names are used again.
@@ -79,6 +80,8 @@ pub(crate) struct Traits {
     /// What the scheduler counts: containers, init containers and overhead together.
     pub(crate) requests: Resources,
     pub(crate) tolerations: Vec<Toleration>,
+    /// Which nodes its own words allow; null where they allow any.
+    pub(crate) choice: Option<Box<NodeChoice>>,
     /// Names of its `PersistentVolumeClaim`s, in its own namespace.
     pub(crate) claims: Vec<String>,
     /// Name of the PodGroup (`spec.schedulingGroup`, 1.37 with GenericWorkload).
@@ -185,6 +188,12 @@ impl Pod {
     /// The condition that a scheduler (or, for gates, the API server) writes.
     pub(crate) fn scheduled(&self) -> Option<&Condition> {
         self.condition("PodScheduled")
+    }
+
+    /// Whether its own words leave a node open to it.
+    pub(crate) fn may_choose(&self, node: &Node) -> bool {
+        let choice = self.choice.as_ref();
+        choice.is_none_or(|choice| choice.allows(node))
     }
 
     /// Whether a taint leaves the Pod alone. Operators `Gt` and `Lt` (alpha) are taken as not tolerating.

@@ -330,6 +330,7 @@ impl World {
                             "Pods {}/{} of several UIDs were written to by turns: these are logs of several clusters; each UID is told of by itself",
                             name.namespace, name.name
                         )),
+                        location: None,
                     });
                     break;
                 }

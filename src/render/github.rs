@@ -9,6 +9,10 @@ use super::escape;
 use super::report::{Finding, Report, Severity, Status};
 
 pub(crate) fn render(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    // First: GitHub shows ten of a step, and every check may be unknown for one of these.
+    for unread in report.unread() {
+        annotation("warning", "not read", &unread, out)?;
+    }
     for check in &report.checks {
         match check.status {
             Status::Fail => {
@@ -88,7 +92,7 @@ mod tests {
                 of("::notice "),
                 drawn.lines().count()
             ),
-            (3, 2, 1, 7),
+            (3, 3, 1, 8),
             "{drawn}"
         );
         assert!(
@@ -96,6 +100,9 @@ mod tests {
                 "::error file=a b/kubelet.yaml,line=3,col=7,title=a-fail%3A kubelet/n1::"
             )
         );
+        assert!(drawn.starts_with(
+            "::warning file=a b/broken.yaml,line=5,col=2,title=not read%3A broken.yaml::"
+        ));
         assert!(
             !drawn.contains("n2"),
             "a suppressed finding is no annotation"

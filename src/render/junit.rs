@@ -1,7 +1,7 @@
 //! A report of checks as `JUnit` XML, as GitLab and Jenkins read it: a test case a check.
 //!
 //! Elements and attributes of Jenkins' `junit-10.xsd` (tests/schema). A failure is a check that fails the report; one that could not
-//! be made is skipped, with the reason. Warnings do not fail the report, so they are output of a test that passes.
+//! be made is skipped, with the reason; files that could not be read are output of the suite. Warnings do not fail the report, so they are output of a test that passes.
 //! It must not count anew: the suite's numbers are the report's.
 
 use std::io::{self, Write};
@@ -32,6 +32,11 @@ pub(crate) fn render(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         )?;
         outcome(check, out)?;
         writeln!(out, "</testcase>")?;
+    }
+    let unread: Vec<String> = report.unread().map(|it| xml(&it.sentence())).collect();
+    if !unread.is_empty() {
+        let text = unread.join("\nnot read: ");
+        writeln!(out, "    <system-out>not read: {text}</system-out>")?;
     }
     writeln!(out, "  </testsuite>")?;
     writeln!(out, "</testsuites>")
@@ -108,7 +113,8 @@ mod tests {
         assert_eq!(drawn.matches("<testcase ").count(), 7, "{drawn}");
         assert_eq!(drawn.matches("<failure ").count(), 2, "{drawn}");
         assert_eq!(drawn.matches("<skipped ").count(), 2, "{drawn}");
-        assert_eq!(drawn.matches("<system-out>").count(), 2, "{drawn}");
+        assert_eq!(drawn.matches("<system-out>").count(), 3, "{drawn}");
+        assert!(drawn.contains("<system-out>not read: broken.yaml: "));
         assert_eq!(
             drawn
                 .matches("tests=\"7\" failures=\"2\" errors=\"0\"")

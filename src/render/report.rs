@@ -44,6 +44,7 @@ pub(crate) struct Report {
     #[serde(default)]
     pub(super) plan: Vec<String>,
     sources: Vec<Source>,
+    coverage: Vec<Coverage>,
     /// Every check that may be made, made ones that nobody described included.
     #[serde(skip)]
     pub(super) described: Vec<Described>,
@@ -53,6 +54,13 @@ pub(crate) struct Report {
 struct Source {
     name: String,
     kind: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Coverage {
+    subject: String,
+    detail: Option<String>,
+    location: Option<Location>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -66,12 +74,14 @@ pub(super) struct Check {
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Finding {
     pub(super) subject: String,
     pub(super) message: String,
     evidence: Vec<Evidence>,
     advice: Vec<String>,
     pub(super) location: Option<Location>,
+    pub(super) related_locations: Vec<Location>,
     pub(super) suppressed: Option<Suppressed>,
 }
 
@@ -128,6 +138,16 @@ impl Report {
         let mut named = findings.filter_map(|finding| finding.location.as_ref());
         file.map(|source| source.name.as_str())
             .or_else(|| named.next().map(|location| location.path.as_str()))
+    }
+
+    /// Places of files from which on they could not be read, and why: checks are unknown for them.
+    pub(super) fn unread(&self) -> impl Iterator<Item = Finding> {
+        let placed = self.coverage.iter().filter(|it| it.location.is_some());
+        placed.map(|it| Finding {
+            subject: it.subject.clone(),
+            location: it.location.clone(),
+            ..Finding::of(it.detail.clone().unwrap_or_default())
+        })
     }
 
     /// The verdict and its counts, in a line.
@@ -198,10 +218,14 @@ pub(super) mod tests {
 
     /// A report with each status, a finding that is suppressed, one with its line, and text that is hostile everywhere.
     pub(in super::super) fn report() -> Report {
-        let hostile = "<b>]]>&\"'|`*@a\u{1b}[31m\n::error::x\u{202e}%0A\u{fffe}";
+        let hostile = "<b>]]>[a](1)&\"'|`*@a\u{1b}[31m\n::error::x\u{202e}%0A\u{fffe}";
         let finding = |subject: &str, location: Value, suppressed: Value| {
+            let related: Vec<Value> = [location.clone()]
+                .into_iter()
+                .filter(|it| !it.is_null())
+                .collect();
             json!({
-                "subject": subject, "message": hostile, "location": location, "measurement": null, "suppressed": suppressed,
+                "subject": subject, "message": hostile, "location": location, "relatedLocations": related, "measurement": null, "suppressed": suppressed,
                 "evidence": [{"source": "input", "at": null, "text": hostile}], "advice": [hostile],
             })
         };
@@ -226,6 +250,10 @@ pub(super) mod tests {
                 check("a-skip", "Skipped", "Error", vec![finding("kubelet/n1", Value::Null, suppressed)]),
                 check("a-warning", "Fail", "Warning", vec![finding("kubelet/n1", Value::Null, Value::Null)]),
                 check("an-unknown", "Unknown", "Error", Vec::new()),
+            ],
+            "coverage": [
+                {"source": "a b", "subject": "broken.yaml", "state": "Unreadable", "detail": hostile, "location": {"path": "a b/broken.yaml", "line": 5, "column": 2}},
+                {"source": "a b", "subject": "nodes", "state": "Absent", "detail": hostile, "location": null},
             ],
             "summary": {"pass": 2, "error": 2, "warning": 1, "unknown": 1, "skipped": 1},
         });

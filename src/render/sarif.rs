@@ -1,7 +1,8 @@
 //! A report of checks as SARIF 2.1.0 (OASIS), as GitHub's code scanning takes it.
 //!
-//! A rule a check that may be made, a result a finding, a notification a check that could not be made. A result names its object as a logical
-//! location; a physical one has a line only where the finding has one. GitHub refuses results that name no file, so the
+//! A rule a check that may be made, a result a finding, a notification a check that could not be made, and one for each file that could
+//! not be read (3.58: conditions that affect the completeness of results), with its place. A result names its object as a logical
+//! location, and further places as related ones, which its message links to (3.11.6), since GitHub shows none that it does not; a physical one has a line only where the finding has one. GitHub refuses results that name no file, so the
 //! first file that was judged stands for findings whose line is not known; without files there is none.
 
 use std::fmt::Write as _;
@@ -46,6 +47,15 @@ pub(crate) fn render(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                 "associatedRule": {"id": check.id, "index": index(check)},
             })
         });
+    let unread = report.unread().map(|it| {
+        let place: Vec<Value> = it.location.iter().map(physical).collect();
+        let place = place.iter().map(|it| json!({"physicalLocation": it}));
+        json!({
+            "level": "warning",
+            "message": {"text": format!("not read: {}", it.sentence())},
+            "locations": place.collect::<Vec<_>>(),
+        })
+    });
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -57,7 +67,7 @@ pub(crate) fn render(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             }},
             "invocations": [{
                 "executionSuccessful": true,
-                "toolExecutionNotifications": unknown.collect::<Vec<_>>(),
+                "toolExecutionNotifications": unread.chain(unknown).collect::<Vec<_>>(),
             }],
             "columnKind": "unicodeCodePoints",
             "results": results.collect::<Vec<_>>(),
@@ -76,6 +86,7 @@ fn level(severity: Severity) -> &'static str {
 
 fn result(report: &Report, check: &Check, finding: &Finding, index: usize) -> Value {
     let lines = std::iter::once(finding.sentence()).chain(finding.lines());
+    let lines = lines.map(unlinked).chain(links(finding));
     let mut result = Map::new();
     let mut put = |key: &str, value: Value| drop(result.insert(key.to_owned(), value));
     put("ruleId", json!(check.id));
@@ -88,6 +99,11 @@ fn result(report: &Report, check: &Check, finding: &Finding, index: usize) -> Va
     let location = location(report, finding);
     if !location.is_empty() {
         put("locations", json!([location]));
+    }
+    if !finding.related_locations.is_empty() {
+        let places = finding.related_locations.iter().enumerate();
+        let places = places.map(|(id, it)| json!({"id": id, "physicalLocation": physical(it)}));
+        put("relatedLocations", json!(places.collect::<Vec<_>>()));
     }
     // The same finding of the next run is the same alert.
     put(
@@ -103,6 +119,32 @@ fn result(report: &Report, check: &Check, finding: &Finding, index: usize) -> Va
         ),
     );
     Value::Object(result)
+}
+
+/// A line of links to the other places, each by its id.
+fn links(finding: &Finding) -> Option<String> {
+    let places = finding.related_locations.iter().enumerate();
+    let links = places.map(|(id, place)| {
+        let line = place.line.map_or_else(String::new, |it| format!(":{it}"));
+        format!("[{}{line}]({id})", bracketed(&place.path))
+    });
+    let links: Vec<String> = links.collect();
+    (!links.is_empty()).then(|| format!("See also: {}", links.join(", ")))
+}
+
+/// Text of others that would be read as a link is none.
+fn unlinked(line: String) -> String {
+    if line.contains("](") {
+        bracketed(&line)
+    } else {
+        line
+    }
+}
+
+/// Brackets as text (3.11.6): with a backslash, which then needs one itself.
+fn bracketed(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('[', "\\[");
+    escaped.replace(']', "\\]")
 }
 
 fn location(report: &Report, finding: &Finding) -> Map<String, Value> {
@@ -213,8 +255,15 @@ mod tests {
             (3, 2, 1, 1)
         );
         let unknown = &run["invocations"][0]["toolExecutionNotifications"];
-        assert_eq!(unknown.as_array().map(Vec::len), Some(1));
-        assert_eq!(unknown[0]["associatedRule"]["id"], "an-unknown");
+        assert_eq!(unknown.as_array().map(Vec::len), Some(2));
+        assert_eq!(
+            unknown[0]["locations"],
+            json!([{"physicalLocation": {
+                "artifactLocation": {"uri": "a%20b/broken.yaml", "uriBaseId": "%SRCROOT%"},
+                "region": {"startLine": 5, "startColumn": 2},
+            }}])
+        );
+        assert_eq!(unknown[1]["associatedRule"]["id"], "an-unknown");
         for result in results {
             let rule = &run["tool"]["driver"]["rules"][result["ruleIndex"]
                 .as_u64()
@@ -241,6 +290,26 @@ mod tests {
             at(1)["physicalLocation"],
             json!({"artifactLocation": {"uri": "kubelet.yaml", "uriBaseId": "%SRCROOT%"}})
         );
+    }
+
+    #[test]
+    fn other_places_are_linked_and_no_text_of_others_is_a_link() {
+        let log = log();
+        let result = &log["runs"][0]["results"][0];
+        let related = &result["relatedLocations"];
+        assert_eq!(
+            (&related[0]["id"], related.as_array().map(Vec::len)),
+            (&json!(0), Some(1))
+        );
+        let line = &related[0]["physicalLocation"]["region"]["startLine"];
+        assert_eq!(line, &json!(3));
+        let text = result["message"]["text"].as_str().expect("a text");
+        assert!(
+            text.ends_with("\nSee also: [a b/kubelet.yaml:3](0)"),
+            "{text}"
+        );
+        assert!(text.contains(r"\[a\](1)"), "{text}");
+        assert_eq!(unlinked("a list [A]".to_owned()), "a list [A]");
     }
 
     #[test]

@@ -13,7 +13,9 @@ use serde::de::{DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, SeqAcc
 use serde_json::value::RawValue;
 
 use super::bundle::kept;
+use super::located::{self, Position};
 use super::{decode, places};
+use crate::model::coverage::Location;
 use crate::model::fact::Content;
 use crate::model::pod::Pod;
 
@@ -31,6 +33,10 @@ pub(crate) struct Reading {
     pub(crate) faults: Vec<String>,
     /// Whether one of them leaves open what it holds: it is no text, no YAML, no JSON, or not the object that it says it is.
     pub(crate) is_broken: bool,
+    /// Where the text ceases to be YAML or JSON, what follows was not read; else where configuration begins that was not understood.
+    at: Option<Position>,
+    /// The file that it was read of, where that is one which a person can open.
+    pub(crate) file: Option<Arc<str>>,
     /// The objects of `contents`, reduced to what a bundle may hold; null where they are not asked for.
     pub(crate) kept: Option<Vec<serde_json::Value>>,
     /// What is left of each Pod of `contents`; null is all of it.
@@ -57,6 +63,16 @@ impl Reading {
     /// Whether nothing in the bytes looked like a Kubernetes object.
     pub(crate) fn is_foreign(&self) -> bool {
         self.contents.is_empty() && self.listed.is_empty() && self.ignored.is_empty()
+    }
+
+    /// Where a file has its fault.
+    pub(crate) fn location(&self) -> Option<Location> {
+        let at = self.at?;
+        self.file.as_ref().map(|file| Location {
+            path: file.to_string(),
+            line: Some(at.line),
+            column: Some(at.column),
+        })
     }
 
     fn object(&mut self, json: &str, list: Option<&ListType>) {
@@ -190,7 +206,7 @@ fn read_into(mut reading: Reading, bytes: &[u8]) -> Reading {
     };
     match text.trim_start().chars().next() {
         None => reading.faults.push("it is empty".to_owned()),
-        Some('{' | '[') => read_json(text, &mut reading),
+        Some('{' | '[') => reading.at = read_json(text, &mut reading),
         Some(_) if names_an_object(text) => read_yaml(text, &mut reading),
         Some(_) => reading.faults.push(NO_OBJECT.to_owned()),
     }
@@ -206,6 +222,18 @@ pub(crate) fn place(bytes: &[u8], contents: &mut [Content]) {
         && let Ok(text) = std::str::from_utf8(bytes)
     {
         places::fill(text, contents);
+    }
+}
+
+/// Finds where configuration begins that was not understood, in the bytes of a file.
+pub(crate) fn place_fault(bytes: &[u8], reading: &mut Reading) {
+    let bytes = without_mark(bytes);
+    if reading.is_broken
+        && reading.at.is_none()
+        && bytes.len() <= MAX_PLACED
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        reading.at = places::of_fault(text);
     }
 }
 
@@ -243,25 +271,26 @@ fn names_an_object(text: &str) -> bool {
     holds(b"kind") || holds(b"gitVersion") || mentions_settings(text.as_bytes())
 }
 
-fn read_json(text: &str, reading: &mut Reading) {
+/// Returns where the text ceases to be JSON.
+fn read_json(text: &str, reading: &mut Reading) -> Option<Position> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     loop {
         // A seed borrows the reading, so that what precedes a fault is kept.
         match (Document { reading }).deserialize(&mut deserializer) {
             Ok(()) => {}
-            Err(error) if error.is_eof() => {
-                reading.is_broken = true;
-                return reading.faults.push(format!("it is cut off: {error}"));
-            }
             Err(error) => {
                 reading.is_broken = true;
-                return reading
-                    .faults
-                    .push(format!("it is not valid JSON: {error}"));
+                let words = if error.is_eof() {
+                    "it is cut off"
+                } else {
+                    "it is not valid JSON"
+                };
+                reading.faults.push(format!("{words}: {error}"));
+                return Some(located::of_byte(text, error.line(), error.column()));
             }
         }
         if deserializer.end().is_ok() {
-            return;
+            return None;
         }
     }
 }
@@ -373,7 +402,8 @@ fn read_yaml(text: &str, reading: &mut Reading) {
         match document {
             Ok(serde_json::Value::Null) => {}
             Ok(value @ (serde_json::Value::Object(_) | serde_json::Value::Array(_))) => {
-                read_json(&value.to_string(), reading);
+                // Written anew it is whole, and its lines are none of the text.
+                let _no_place = read_json(&value.to_string(), reading);
             }
             Ok(_) => {
                 return reading.faults.push(NO_OBJECT.to_owned());
@@ -386,6 +416,7 @@ fn read_yaml(text: &str, reading: &mut Reading) {
                     .unwrap_or_default()
                     .to_owned();
                 reading.is_broken = true;
+                reading.at = error.location().and_then(located::of_yaml);
                 return reading
                     .faults
                     .push(format!("it is not valid YAML: {first}"));

@@ -119,6 +119,7 @@ pub(crate) fn leave(
             subject: want.subject(),
             state: State::Partial,
             detail: Some(why.to_owned()),
+            location: None,
         });
         world.answer(want, State::Partial);
     }

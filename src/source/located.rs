@@ -110,14 +110,26 @@ pub(crate) fn documents(text: &str) -> Vec<Node> {
     documents.map_while(Result::ok).map(node).collect()
 }
 
-fn position(line: u64, column: u64) -> Option<Position> {
+/// A place that the reader of YAML told; null where it knows none.
+pub(super) fn of_yaml(at: serde_saphyr::Location) -> Option<Position> {
+    let (line, column) = (at.line(), at.column());
     (line > 0).then_some(Position { line, column })
 }
 
+/// The place of a byte of a line, both from 1 on; byte 0 is before the first.
+pub(super) fn of_byte(text: &str, line: usize, byte: usize) -> Position {
+    let written = text.split('\n').nth(line.saturating_sub(1));
+    let characters = written.unwrap_or_default().char_indices();
+    let column = characters.take_while(|(at, _)| *at < byte).count();
+    Position {
+        line: line.max(1) as u64,
+        column: column.max(1) as u64,
+    }
+}
+
 fn node(spanned: Spanned<Tree>) -> Node {
-    let at = spanned.referenced;
     Node {
-        at: position(at.line(), at.column()),
+        at: of_yaml(spanned.referenced),
         tree: spanned.value,
     }
 }
@@ -185,7 +197,7 @@ impl<'de> Visitor<'de> for TreeVisitor {
         let mut entries = Vec::new();
         while let Some((key, value)) = map.next_entry::<Spanned<String>, Spanned<Tree>>()? {
             entries.push(Entry {
-                at: position(key.referenced.line(), key.referenced.column()),
+                at: of_yaml(key.referenced),
                 key: key.value,
                 value: node(value),
             });
@@ -268,6 +280,12 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_is_told_as_a_character() {
+        let of = |byte| of_byte("{\n \"é\": x}\n", 2, byte).column;
+        assert_eq!((of(0), of(1), of(7), of(8), of(90)), (1, 1, 6, 7, 8));
+    }
+
+    #[test]
     fn a_word_is_whole() {
         let from = Position { line: 1, column: 3 };
         let of = |text: &str| of_word(text, from, "A").column;
@@ -281,6 +299,7 @@ mod tests {
             drop(documents(&text));
             let begin = Position { line: line + 1, column: column + 1 };
             inside(&text, begin, &text, begin);
+            of_byte(&text, usize::try_from(line).unwrap_or(0), usize::try_from(column).unwrap_or(0));
             of_word(&text, begin, "a");
         }
     }

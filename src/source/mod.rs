@@ -72,6 +72,7 @@ impl Reply {
             subject: self.want.subject(),
             state: self.state,
             detail: self.detail.clone(),
+            location: None,
         }
     }
 }

@@ -143,29 +143,46 @@ fn of_object(text: &str, object: &Node, found: &mut Vec<Placed>) {
     for item in list.map(Node::items).unwrap_or_default() {
         of_object(text, item, found);
     }
-    let word = |key: &str| object.get(key).and_then(Node::text).unwrap_or_default();
-    let of_kind = match (word("apiVersion"), word("kind")) {
-        ("v1", "Pod") => return found.extend(containers(object, &["spec", "containers"])),
+    match kind(object) {
+        ("v1", "Pod") => found.extend(containers(object, &["spec", "containers"])),
         ("apps/v1", "DaemonSet" | "Deployment" | "StatefulSet") => {
             let of_template = ["spec", "template", "spec", "containers"];
-            return found.extend(containers(object, &of_template));
+            found.extend(containers(object, &of_template));
         }
-        ("v1", "ConfigMap") => return found.push(Placed::Statements(config_map(text, object))),
-        (version, "") => {
-            let kinds = [decode::K3S, decode::TALOS];
-            let all: Vec<_> = kinds
-                .iter()
-                .filter_map(|kind| decode::find(version, kind))
-                .collect();
-            all
-        }
-        (version, kind) => decode::find(version, kind).into_iter().collect(),
-    };
-    for read in of_kind.into_iter().filter_map(decode::Decoder::of_tree) {
-        if let Ok(told) = read(object) {
-            found.push(Placed::Statements(told));
+        ("v1", "ConfigMap") => found.push(Placed::Statements(config_map(text, object))),
+        _ => {
+            let told = readers(object).into_iter().flat_map(|read| read(object));
+            found.extend(told.map(Placed::Statements));
         }
     }
+}
+
+fn kind(object: &Node) -> (&str, &str) {
+    let word = |key: &str| object.get(key).and_then(Node::text).unwrap_or_default();
+    (word("apiVersion"), word("kind"))
+}
+
+/// What reads an object as configuration; one without a kind may be of several.
+fn readers(object: &Node) -> Vec<decode::ReadTree> {
+    let (version, kind) = kind(object);
+    let kinds = match kind {
+        "" => vec![decode::K3S, decode::TALOS],
+        kind => vec![kind],
+    };
+    let found = kinds
+        .into_iter()
+        .filter_map(|kind| decode::find(version, kind));
+    found.filter_map(decode::Decoder::of_tree).collect()
+}
+
+/// Where the first configuration begins that its decoder does not understand.
+pub(super) fn of_fault(text: &str) -> Option<Position> {
+    let objects = located::documents(text);
+    let is_faulty = |object: &&Node| {
+        let readers = readers(object);
+        !readers.is_empty() && readers.iter().all(|read| read(object).is_err())
+    };
+    objects.iter().find(is_faulty)?.at
 }
 
 fn containers(object: &Node, at: &[&str]) -> Option<Placed> {

@@ -255,6 +255,7 @@ impl<'l> Watcher<'l> {
                 failure.detail,
                 POLL.as_secs()
             )),
+            location: None,
         })
     }
 

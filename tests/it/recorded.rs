@@ -780,7 +780,7 @@ fn every_key_is_always_there() {
                 assert_eq!(keys(entry), expected, "in {list}");
             }
         };
-        each("coverage", &of("detail source state subject"));
+        each("coverage", &of("detail location source state subject"));
         each(
             "nominations",
             &of("by decision ended endedBy from kind node until"),

@@ -127,8 +127,13 @@ fn agree(reports: &BTreeMap<&str, String>) {
         let counted = of_level.filter(|result| !is_suppressed(result)).count();
         assert_eq!(counted, findings(severity), "{level}");
     }
+    let unread = report["coverage"].as_array().expect("a list").iter();
+    let unread = unread.filter(|line| !line["location"].is_null()).count();
     let unknown = &run["invocations"][0]["toolExecutionNotifications"];
-    assert_eq!(unknown.as_array().map(Vec::len), Some(count("unknown")));
+    assert_eq!(
+        unknown.as_array().map(Vec::len),
+        Some(unread + count("unknown"))
+    );
     let rules = run["tool"]["driver"]["rules"].as_array().expect("a list");
     for check in checks {
         assert!(rules.iter().any(|rule| rule["id"] == check["id"]));
@@ -142,7 +147,10 @@ fn agree(reports: &BTreeMap<&str, String>) {
             .count()
     };
     assert_eq!(lines("::error "), findings("Error"), "{github}");
-    assert_eq!(lines("::warning "), findings("Warning") + count("unknown"));
+    assert_eq!(
+        lines("::warning "),
+        findings("Warning") + unread + count("unknown")
+    );
     assert_eq!(lines("::notice "), findings("Info"));
     let verdict = format!(
         "{} failed, {} with warnings, {} not known, {} skipped, {} passed",
@@ -366,6 +374,76 @@ fn a_finding_in_a_file_names_it() {
         place["region"],
         serde_json::json!({"startLine": 4, "startColumn": 3})
     );
+}
+
+/// A gate that is on in one file, and what it depends on off in another: the second is what has to be mended, the first a place to see.
+#[test]
+fn other_places_of_a_finding_are_related_and_linked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let head =
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates:\n";
+    let write = |name: &str, gate: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("it has one")).expect("a folder");
+        fs::write(path, format!("{head}  {gate}\n")).expect("a file");
+    };
+    write(
+        "[a] b/kubelet.yaml",
+        "UserNamespacesHostNetworkSupport: true",
+    );
+    write("[a] b/kubelet.d/10.conf", "NodeDeclaredFeatures: false");
+    let line =
+        "preflight --to-version 1.36 --assume-version 1.36 --from . --select broken-dependency";
+    let (code, reports) = reports(folder.path(), line, &[]);
+    assert_eq!(code, Some(3), "{reports:#?}");
+    agree(&reports);
+    valid(&reports);
+    let report: Value = serde_json::from_str(&reports["json"]).expect("it is JSON");
+    let finding = &report["checks"][0]["findings"][0];
+    let at = |path: &str| serde_json::json!({"path": path, "line": 4, "column": 3});
+    assert_eq!(finding["location"], at("[a] b/kubelet.d/10.conf"));
+    let related = serde_json::json!([at("[a] b/kubelet.yaml")]);
+    assert_eq!(finding["relatedLocations"], related);
+    let sarif: Value = serde_json::from_str(&reports["sarif"]).expect("it is JSON");
+    let result = &sarif["runs"][0]["results"][0];
+    let place = &result["relatedLocations"][0];
+    assert_eq!(place["id"], 0);
+    let place = &place["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "%5Ba%5D%20b/kubelet.yaml");
+    let text = result["message"]["text"].as_str().expect("a text");
+    let due = r"See also: [\[a\] b/kubelet.yaml:4](0)";
+    assert!(text.ends_with(due), "{text}");
+}
+
+/// Checks are unknown for it: GitHub shows why at the line, ten annotations of a step, so before all others.
+#[test]
+fn a_file_that_is_broken_is_told_at_its_line_in_each_format() {
+    let folder = root().join("tests/cases/features-preflight/a-broken-file");
+    let line = "preflight --to-version 1.37 --from in/control-plane.yaml --from in/kubelet.yaml";
+    let (code, reports) = reports(&folder, line, &[]);
+    assert_eq!(code, Some(5));
+    agree(&reports);
+    valid(&reports);
+    let at = serde_json::json!({"path": "in/kubelet.yaml", "line": 5, "column": 2});
+    let report: Value = serde_json::from_str(&reports["json"]).expect("it is JSON");
+    assert_eq!(report["coverage"][0]["location"], at, "{report:#}");
+    let sarif: Value = serde_json::from_str(&reports["sarif"]).expect("it is JSON");
+    let told = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"][0];
+    let place = &told["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "in/kubelet.yaml");
+    assert_eq!(
+        place["region"],
+        serde_json::json!({"startLine": 5, "startColumn": 2})
+    );
+    for (format, due) in [
+        ("github", "::warning file=in/kubelet.yaml,line=5,col=2,"),
+        ("junit", "<system-out>not read: in/kubelet.yaml: "),
+        ("markdown", "in/kubelet.yaml:5:2"),
+        ("table", "\n  in/kubelet.yaml:5:2 "),
+    ] {
+        assert!(reports[format].contains(due), "{format}");
+    }
+    assert!(reports["github"].starts_with("::warning file="));
 }
 
 /// Valid by the schemas of tests/schema.

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::archives::{gzip, tar};
 use super::plugin::{Run, command};
@@ -176,23 +176,31 @@ fn drop_ins_win_over_the_file_that_is_nearest() {
     assert_eq!(code, Some(0), "{later:#}");
 }
 
-/// What each is, and what it says; null where the file is sound.
-const BAD: &[(&str, &[u8], Option<&str>)] = &[
-    ("broken", b"kind: KubeletConfiguration\n a: [\n", Some("not valid YAML")),
-    ("a tab", b"kind: KubeletConfiguration\nfeatureGates:\n\tA: true\n", Some("line 3, column 2")),
-    ("a key twice", b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates:\n  A: true\n  A: false\n", Some("line 5, column 3")),
-    ("cut off", b"{\"apiVersion\": \"kubelet.config.k8s.io/v1beta1\", \"kind\": \"KubeletConfiguration\", \"featureG", Some("it is cut off")),
-    ("binary", b"\x7fELF\xff\xfe\0\0", Some("not UTF-8")),
-    ("a fault after a sound document", b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n---\na: [\n", Some("line 4, column 4")),
-    ("gates that are a list", b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates: [A]\n", Some("cannot unmarshal array")),
-    ("aliases", b"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nkind: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n", Some("not valid YAML")),
-    ("carriage returns", b"apiVersion: kubelet.config.k8s.io/v1beta1\r\nkind: KubeletConfiguration\r\nfeatureGates:\r\n  NodeDeclaredFeatures: true\r\n", None),
-    ("a byte order mark", b"\xef\xbb\xbfapiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n", None),
+type Bad = (
+    &'static str,
+    &'static [u8],
+    Option<&'static str>,
+    Option<(u64, u64)>,
+);
+
+/// What each is, what it says, null where the file is sound, and where, null where that is no matter of its form.
+const BAD: &[Bad] = &[
+    ("broken", b"kind: KubeletConfiguration\n a: [\n", Some("not valid YAML"), Some((2, 3))),
+    ("a tab", b"kind: KubeletConfiguration\nfeatureGates:\n\tA: true\n", Some("line 3, column 2"), Some((3, 2))),
+    ("a key twice", b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates:\n  A: true\n  A: false\n", Some("line 5, column 3"), Some((5, 3))),
+    ("cut off", b"{\"apiVersion\": \"kubelet.config.k8s.io/v1beta1\", \"kind\": \"KubeletConfiguration\", \"featureG", Some("it is cut off"), Some((1, 89))),
+    ("binary", b"\x7fELF\xff\xfe\0\0", Some("not UTF-8"), None),
+    ("a fault after a sound document", b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n---\na: [\n", Some("line 4, column 4"), Some((4, 4))),
+    ("gates that are a list", b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates: [A]\n", Some("cannot unmarshal array"), Some((1, 1))),
+    ("the same after a sound document", b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n---\n# A remark\napiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates: [A]\n", Some("cannot unmarshal array"), Some((5, 1))),
+    ("aliases", b"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nkind: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n", Some("not valid YAML"), Some((4, 8))),
+    ("carriage returns", b"apiVersion: kubelet.config.k8s.io/v1beta1\r\nkind: KubeletConfiguration\r\nfeatureGates:\r\n  NodeDeclaredFeatures: true\r\n", None, None),
+    ("a byte order mark", b"\xef\xbb\xbfapiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n", None, None),
 ];
 
 #[test]
 fn bad_files_are_unknown_and_say_where() {
-    for (name, bytes, due) in BAD {
+    for (name, bytes, due, at) in BAD {
         let place = tempfile::tempdir().expect("a folder");
         let folder = place.path();
         write(folder, "kubeadm.yaml", CLUSTER);
@@ -208,6 +216,15 @@ fn bad_files_are_unknown_and_say_where() {
             let due_code = if due.is_some() { 5 } else { 0 };
             assert_eq!(run.code, Some(due_code), "{name}: {answer:#}");
             let Some(due) = due else { continue };
+            let lines = answer["coverage"].as_array().expect("a list").iter();
+            let places: Vec<&Value> = lines
+                .map(|line| &line["location"])
+                .filter(|place| !place.is_null())
+                .collect();
+            let at = at.map(
+                |(line, column)| json!({"path": "kubelet.yaml", "line": line, "column": column}),
+            );
+            assert_eq!(places, at.iter().collect::<Vec<_>>(), "{name}");
             for id in [
                 "locked-gate",
                 "syntax",

@@ -205,6 +205,67 @@ fn a_step_that_breaks(cluster: &Cluster, file: &Path, minor: &str) -> Result<(),
     due("which node", &evidence.contains("n3"), &true)
 }
 
+/// A Pod that its own words allow on nodes of two pools, and that fits neither. The scheduler says of which nodes it did not even think.
+fn a_pod_of_several_pools(
+    cluster: &Cluster,
+    file: &Path,
+    flags: &[&str],
+) -> Result<(), Box<dyn Error>> {
+    let green =
+        json!({"matchExpressions": [{"key": "pool", "operator": "In", "values": ["green"]}]});
+    let first =
+        json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]});
+    let mut pod = restarting(
+        "of-several",
+        &json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [green, first],
+        }}}}),
+    );
+    pod["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "1000"}});
+    let said = block_on(async {
+        let admin = cluster.client("admin").await?;
+        admin.create(PODS, &pod).await?;
+        let is_refused = |pod: &Value| {
+            let mut conditions = list(&pod["status"]["conditions"]).iter();
+            conditions.any(|it| it["reason"] == "Unschedulable")
+        };
+        let selector = "metadata.name=of-several";
+        let pod = admin
+            .watch_until("a refusal", PODS, selector, is_refused)
+            .await?;
+        Ok(pod)
+    })?;
+    let said = said["status"]["conditions"].to_string();
+    let due_words = "2 node(s) didn't match Pod's node affinity/selector";
+    due(&said, &said.contains(due_words), &true)?;
+    let (code, answer) = against(cluster, "admin", file, flags)?;
+    due(&format!("exit code: {answer:#}"), &code, &Some(3))?;
+    let counts: Vec<(String, String)> = findings(&answer, "pending-pods")
+        .iter()
+        .map(|it| {
+            (
+                word(&it["subject"]).to_owned(),
+                it["measurement"]["value"].to_string(),
+            )
+        })
+        .collect();
+    let due_counts = [
+        (BROKEN.to_owned(), "2.0".to_owned()),
+        (format!("pool green {BROKEN}"), "1.0".to_owned()),
+    ];
+    due(
+        "how many of which pool",
+        &counts.as_slice(),
+        &&due_counts[..],
+    )?;
+    let evidence = findings(&answer, "pending-pods")[0]["evidence"].to_string();
+    due(
+        "what is told",
+        &evidence.contains("1 of them are of no pool"),
+        &true,
+    )
+}
+
 /// A Pod that only fits the broken pool waits, and is named; the scheduler's own count says the same.
 fn a_pod_that_waits(cluster: &Cluster, file: &Path) -> Result<(), Box<dyn Error>> {
     let pod = json!({
@@ -250,6 +311,9 @@ fn a_pod_that_waits(cluster: &Cluster, file: &Path) -> Result<(), Box<dyn Error>
     due("of which feature", &findings[0]["subject"], &json!(BROKEN))?;
     let evidence = findings[0]["evidence"].to_string();
     due("which Pod", &evidence.contains("default/needs-it"), &true)?;
+    let of_pool = format!("pool green {BROKEN}");
+    due("of which pool", &findings[1]["subject"], &json!(of_pool))?;
+    due("of how many", &findings.len(), &2)?;
     let refused = &self::findings(&answer, "scheduling-refusals")[0];
     let numbers = [
         &refused["measurement"]["value"],
@@ -265,7 +329,9 @@ fn a_pod_that_waits(cluster: &Cluster, file: &Path) -> Result<(), Box<dyn Error>
         "scheduling-refusals=+1",
     ];
     let (code, _) = against(cluster, "admin", file, &[&flags[..], &expected].concat())?;
-    due("exit code with a threshold", &code, &Some(0))
+    due("exit code with a threshold", &code, &Some(0))?;
+    let flags = ["--min-sample", "1", "--select", "pending-pods"];
+    a_pod_of_several_pools(cluster, file, &flags)
 }
 
 /// A Pod that somebody binds past the scheduler is refused by its kubelet, and named.
@@ -281,6 +347,13 @@ fn a_kubelet_that_refuses(cluster: &Cluster, file: &Path) -> Result<(), Box<dyn 
             .await?;
         Ok(())
     })?;
+    // Its own count says so as well, and keeps it when the Pod is gone; docs/guard.md tells what keeps a guard from reading it.
+    let counted = block_on(async {
+        let admin = cluster.client("admin").await?;
+        Ok(admin.raw("/api/v1/nodes/n3/proxy/metrics").await?)
+    })?;
+    let line = "kubelet_admission_rejections_total{reason=\"PodFeatureUnsupported\"} 1";
+    due("its count", &counted.lines().any(|it| it == line), &true)?;
     let flags = ["--min-sample", "1", "--select", "kubelet-refusals"];
     let (code, answer) = against(cluster, "admin", file, &flags)?;
     due(&format!("exit code: {answer:#}"), &code, &Some(3))?;

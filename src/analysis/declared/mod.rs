@@ -87,13 +87,22 @@ fn judge_by<'w>(
         .nodes()
         .map(|node| &node.value)
         .filter_map(move |node| {
-            let pool = super::gates::pool::of(&node.labels, about.pool_label.as_deref());
+            let pool = pool_of(node, gates, about.pool_label.as_deref());
             let gates = gates.get(&node.name);
-            let pool = gates.and_then(|gates| gates.pool.clone()).or(pool);
             about
                 .is_about_node(&node.name, pool.as_deref())
                 .then(|| judge_one(world, node, pool, gates, request, now))
         })
+}
+
+/// The pool of a node: as its kubelet's statements tell it, or its labels.
+pub(crate) fn pool_of(
+    node: &Node,
+    gates: &BTreeMap<String, KubeletGates>,
+    label: Option<&str>,
+) -> Option<String> {
+    let told = gates.get(&node.name).and_then(|gates| gates.pool.clone());
+    told.or_else(|| super::gates::pool::of(&node.labels, label))
 }
 
 fn judge_one<'w>(

@@ -105,6 +105,7 @@ pub(super) fn missing(world: &World, processes: &[Process<'_>]) -> Option<Covera
         detail: Some(format!(
             "leases and addresses tell of {expected} API servers, and {seen} told their gates"
         )),
+        location: None,
     })
 }
 

@@ -192,6 +192,7 @@ fn judge<'w>(side: &Side<'w>, request: &Request) -> Judged<'w> {
         subject: format!("{} kubelets", left_out.len()),
         state: State::Partial,
         detail: Some("left out by --sample; nothing is said of them".to_owned()),
+        location: None,
     }));
     let is_unknown = processes
         .iter()
@@ -247,6 +248,7 @@ fn refused(process: &Process<'_>) -> Vec<Coverage> {
             subject: format!("gates of {} by its {word}", process.name),
             state: State::Unreadable,
             detail: Some(format!("it does not start with them: {fault}")),
+            location: None,
         })
         .collect()
 }
@@ -271,6 +273,7 @@ fn missing(processes: &[Process<'_>], request: &Request, is_whole: bool) -> Vec<
                 detail: Some(format!(
                     "no {word} was seen; if there is one, name its address: --component {word}=https://HOST:PORT, or its Pod: --component {word}=pod:NAMESPACE/POD"
                 )),
+                location: None,
             }
         })
         .collect()

@@ -1,8 +1,9 @@
 //! Condition: Pods that kubelets refused because of declared features since the baseline, by pool and version.
 //!
 //! By the Pods themselves: phase Failed, reason `PodFeatureUnsupported` (kubelet `pkg/kubelet/lifecycle/handlers.go`, 1.35.4 to 1.37.2; observed on
-//! 1.36.3 and 1.37.2). What counts it, `kubelet_admission_rejections_total`, would have to be read of every kubelet. A Pod that was removed
-//! since is not seen.
+//! 1.36.3 and 1.37.2). A Pod that was removed since is not seen, as a `DaemonSet`'s is at once (`pkg/controller/daemon/daemon_controller.go`, 1.37.2).
+//! `kubelet_admission_rejections_total` with that reason counts it all the same (alpha, `pkg/kubelet/kubelet.go`, 1.35.4 to 1.37.2), from the start
+//! of the kubelet on, and a roll-out starts kubelets: of their texts no more is read than their gates, which end before that start is told.
 
 use std::collections::BTreeMap;
 

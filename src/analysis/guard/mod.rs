@@ -84,6 +84,8 @@ pub(crate) struct Facts<'w> {
     /// When what is counted of objects begins: the moment of the baseline.
     since: Timestamp,
     gates: BTreeMap<String, KubeletGates>,
+    /// The pool of every node, also of those that are not looked at.
+    pools: BTreeMap<&'w str, Option<String>>,
     nodes: Vec<Judged<'w>>,
 }
 
@@ -94,10 +96,15 @@ impl<'w> Facts<'w> {
         now: Timestamp,
         since: Timestamp,
     ) -> Self {
+        let label = request.observation.pool_label.as_deref();
+        let gates = kubelet::all(world, label);
+        let nodes = world.nodes().map(|node| &node.value);
+        let pools = nodes.map(|node| (node.name.as_str(), declared::pool_of(node, &gates, label)));
         Self {
             world,
             since,
-            gates: kubelet::all(world, request.observation.pool_label.as_deref()),
+            pools: pools.collect(),
+            gates,
             nodes: declared::judge(world, request, now),
         }
     }
@@ -369,7 +376,8 @@ impl Condition {
             .readings
             .iter()
             .filter(|it| it.condition == self.id);
-        let pools = own.filter_map(|it| it.of.nodes.as_ref()).map(|it| &it.pool);
+        let own = own.filter(|it| it.of.nodes.is_some() || it.of.pool.is_some());
+        let pools = own.map(|it| it.of.nodes.as_ref().map_or(&it.of.pool, |it| &it.pool));
         let gone: BTreeSet<&Option<String>> = pools.filter(|pool| !here.contains(pool)).collect();
         let word = |pool: &Option<String>| {
             let pool = pool.as_deref().unwrap_or("without a name");

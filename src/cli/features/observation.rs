@@ -328,15 +328,18 @@ pub(super) fn take_readable(
     env: &mut Env,
 ) -> Result<Observed, Error> {
     taken(from, now, env, |place, error| {
-        if !matches!(error, OfflineError::Foreign { .. }) || from.len() == 1 {
-            return Err(offline_error(&error));
-        }
+        let detail = error.to_string();
+        let location = match error {
+            OfflineError::Foreign { location, .. } if from.len() > 1 => location,
+            other => return Err(offline_error(&other)),
+        };
         let path = place.path.display().to_string();
         Ok(Coverage {
             source: path.clone(),
             subject: path,
             state: State::Unreadable,
-            detail: Some(error.to_string()),
+            detail: Some(detail),
+            location,
         })
     })
 }

@@ -140,6 +140,8 @@ const POD: Keep = Fields(&[
             ("hostUsers", Word),
             ("overhead", Keys(&Word)),
             ("resources", RESOURCES),
+            ("nodeSelector", Keys(&Text)),
+            ("affinity", AFFINITY),
             (
                 "tolerations",
                 Each(&Fields(&[
@@ -307,17 +309,31 @@ const CLAIM: Keep = Fields(&[
     ("status", Fields(&[("phase", Word)])),
 ]);
 
+const EXPRESSIONS: Keep = Each(&Fields(&[
+    ("key", Text),
+    ("operator", Word),
+    ("values", Each(&Text)),
+]));
+
 const SELECTOR: Keep = Fields(&[
     ("matchLabels", Keys(&Text)),
-    (
-        "matchExpressions",
-        Each(&Fields(&[
-            ("key", Text),
-            ("operator", Word),
-            ("values", Each(&Text)),
-        ])),
-    ),
+    ("matchExpressions", EXPRESSIONS),
 ]);
+
+/// What is required of nodes alone: of other Pods nothing is read.
+const AFFINITY: Keep = Fields(&[(
+    "nodeAffinity",
+    Fields(&[(
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        Fields(&[(
+            "nodeSelectorTerms",
+            Each(&Fields(&[
+                ("matchExpressions", EXPRESSIONS),
+                ("matchFields", EXPRESSIONS),
+            ])),
+        )]),
+    )]),
+)]);
 
 const WORKLOAD: Keep = Fields(&[
     (
@@ -707,13 +723,15 @@ mod tests {
         let pod = r#"{"metadata": {"name": "web", "annotations": {"a": "CANARY"}, "managedFields": [{"manager": "m",
             "fieldsV1": {"f:status": {"f:nominatedNodeName": "CANARY", "f:x": {}}, "f:spec": "CANARY"}}]},
             "spec": {"containers": [{"name": "c", "command": ["/bin/kube-scheduler", "--token=CANARY", "--feature-gates=A=true", "CANARY"], "args": ["CANARY"], "image": "CANARY/a:v1.37.2@sha256:CANARY", "env": [{"name": "A", "value": "CANARY"}], "resources": "CANARY"}],
-            "nodeName": {"x": ["CANARY"]}, "volumes": [{"secret": {"secretName": "CANARY"}}]}, "status": ["CANARY"]}"#;
+            "nodeName": {"x": ["CANARY"]}, "nodeSelector": {"a": "b"}, "affinity": {"podAffinity": "CANARY", "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+            {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"], "x": "CANARY"}]}]}, "preferredDuringSchedulingIgnoredDuringExecution": ["CANARY"]}}, "volumes": [{"secret": {"secretName": "CANARY"}}]}, "status": ["CANARY"]}"#;
         let decoder = crate::source::decode::find("v1", "Pod").expect("Pods are read");
         let kept = reduce(decoder, "v1", pod);
         let due = serde_json::json!({"apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": "web", "annotations": {}, "managedFields": [{"manager": "m",
                 "fieldsV1": {"f:status": {"f:nominatedNodeName": {}}, "f:spec": null}}]},
-            "spec": {"containers": [{"command": ["/bin/kube-scheduler", "--feature-gates=A=true"], "image": ":v1.37.2", "resources": null}], "nodeName": null, "volumes": [{}]}, "status": null});
+            "spec": {"containers": [{"command": ["/bin/kube-scheduler", "--feature-gates=A=true"], "image": ":v1.37.2", "resources": null}], "nodeName": null, "nodeSelector": {"a": "b"}, "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+                {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}]}}}, "volumes": [{}]}, "status": null});
         assert_eq!(kept, due);
     }
 }

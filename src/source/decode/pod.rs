@@ -9,15 +9,18 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::workload::{Expression, exactly};
 use super::{Amount, amounts, list, number, object, time};
 use crate::model::component::{ComponentKind, ComponentVersion, Told};
 use crate::model::fact::Content;
 use crate::model::needs::{ContainerNeeds, PodNeeds, Requirements, SizedVolume};
+use crate::model::node_choice::{NodeChoice, NodeTerm};
 use crate::model::pod::{
     ComponentPod, Condition, FieldOwner, OwnedField, Pod, PodName, ResourceVersion, Toleration,
     Traits, Uid,
 };
 use crate::model::quantity::{Quantity, Resources};
+use crate::model::selector::LabelSelector;
 use crate::model::written::Written;
 use crate::source::component::flags::{self, GateWords};
 use crate::source::component::version_of_image;
@@ -172,6 +175,9 @@ struct Spec {
     host_users: Option<bool>,
     overhead: Option<BTreeMap<String, Amount>>,
     resources: Option<ResourceRequirements>,
+    node_selector: Option<BTreeMap<String, String>>,
+    #[serde(deserialize_with = "object")]
+    affinity: Affinity,
     #[serde(deserialize_with = "list")]
     tolerations: Vec<TolerationObject>,
     #[serde(deserialize_with = "list")]
@@ -228,6 +234,37 @@ struct RestartRule {
 struct Mount {
     #[serde(default, deserialize_with = "list")]
     bind_mount_options: Vec<IgnoredAny>,
+}
+
+/// What is required of nodes; preferences and other Pods tell nothing of where it may come to.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Affinity {
+    #[serde(deserialize_with = "object")]
+    node_affinity: NodeAffinity,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NodeAffinity {
+    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    required: Option<NodeTerms>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NodeTerms {
+    #[serde(default, deserialize_with = "list")]
+    node_selector_terms: Vec<NodeTermObject>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NodeTermObject {
+    #[serde(default, deserialize_with = "list")]
+    match_expressions: Vec<Expression>,
+    #[serde(default, deserialize_with = "list")]
+    match_fields: Vec<Expression>,
 }
 
 #[derive(Deserialize)]
@@ -391,6 +428,7 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
                     effect: filled(toleration.effect),
                 })
                 .collect(),
+            choice: choice(spec.node_selector.unwrap_or_default(), spec.affinity),
             claims: spec
                 .volumes
                 .into_iter()
@@ -416,6 +454,23 @@ pub(super) fn decode(json: &str) -> Result<Content, serde_json::Error> {
                 .collect(),
         }),
     })))
+}
+
+/// Which nodes its words allow; null where there are none.
+fn choice(labels: BTreeMap<String, String>, affinity: Affinity) -> Option<Box<NodeChoice>> {
+    let selector = |all: Vec<Expression>| {
+        LabelSelector(all.into_iter().map(Expression::requirement).collect())
+    };
+    let term = |term: NodeTermObject| NodeTerm {
+        labels: selector(term.match_expressions),
+        fields: selector(term.match_fields),
+    };
+    let required = affinity.node_affinity.required;
+    let terms = required.map(|it| it.node_selector_terms.into_iter().map(term).collect());
+    (terms.is_some() || !labels.is_empty()).then(|| {
+        let selector = LabelSelector(exactly(labels).collect());
+        Box::new(NodeChoice { selector, terms })
+    })
 }
 
 /// The component that a container runs: its program, or its name where the image starts the program.

@@ -75,7 +75,7 @@ pub(super) struct Selector {
 }
 
 #[derive(Deserialize)]
-struct Expression {
+pub(super) struct Expression {
     key: String,
     operator: Operator,
     #[serde(default, deserialize_with = "list")]
@@ -88,6 +88,39 @@ enum Operator {
     NotIn,
     Exists,
     DoesNotExist,
+    /// Of nodes alone, as the next one.
+    Gt,
+    Lt,
+}
+
+impl Expression {
+    pub(super) fn requirement(self) -> Requirement {
+        // What is no number nothing is greater or less than.
+        let number = self.values.first().and_then(|it| it.parse().ok());
+        let compared = |test: fn(i64) -> LabelTest| {
+            number.map_or_else(|| LabelTest::In(BTreeSet::new()), test)
+        };
+        let test = match self.operator {
+            Operator::Gt => compared(LabelTest::GreaterThan),
+            Operator::Lt => compared(LabelTest::LessThan),
+            Operator::Exists => LabelTest::Exists,
+            Operator::DoesNotExist => LabelTest::DoesNotExist,
+            Operator::In => LabelTest::In(self.values.into_iter().collect()),
+            Operator::NotIn => LabelTest::NotIn(self.values.into_iter().collect()),
+        };
+        Requirement {
+            key: self.key,
+            test,
+        }
+    }
+}
+
+/// Labels that are all as they are written.
+pub(super) fn exactly(labels: BTreeMap<String, String>) -> impl Iterator<Item = Requirement> {
+    labels.into_iter().map(|(key, value)| Requirement {
+        key,
+        test: LabelTest::In(BTreeSet::from([value])),
+    })
 }
 
 pub(super) fn cron_job(json: &str) -> Result<Content, serde_json::Error> {
@@ -159,25 +192,11 @@ fn template<'o>(spec: &Spec<'o>) -> Option<&'o str> {
 }
 
 pub(super) fn selector(selector: Selector) -> LabelSelector {
-    let labels = selector
-        .match_labels
-        .into_iter()
-        .flatten()
-        .map(|(key, value)| Requirement {
-            key,
-            test: LabelTest::In(BTreeSet::from([value])),
-        });
-    let expressions = selector.match_expressions.into_iter().map(|expression| {
-        let values = expression.values.into_iter().collect();
-        Requirement {
-            key: expression.key,
-            test: match expression.operator {
-                Operator::In => LabelTest::In(values),
-                Operator::NotIn => LabelTest::NotIn(values),
-                Operator::Exists => LabelTest::Exists,
-                Operator::DoesNotExist => LabelTest::DoesNotExist,
-            },
-        }
-    });
-    LabelSelector(labels.chain(expressions).collect())
+    let labels = exactly(selector.match_labels.unwrap_or_default());
+    let expressions = selector.match_expressions.into_iter();
+    LabelSelector(
+        labels
+            .chain(expressions.map(Expression::requirement))
+            .collect(),
+    )
 }

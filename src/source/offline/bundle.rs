@@ -379,6 +379,7 @@ impl Recorded {
                 subject: subject.clone(),
                 state: answer.state,
                 detail: answer.detail.clone(),
+                location: None,
             });
         }
     }

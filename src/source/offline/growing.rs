@@ -120,6 +120,7 @@ impl Growing {
         OfflineError::Foreign {
             path: self.path.clone(),
             fault: fault.to_owned(),
+            location: None,
         }
     }
 

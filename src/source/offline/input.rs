@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::budget::Budget;
 use super::extent::Extent;
 use super::{Collected, OfflineError, compression, document, places, printed_dump};
-use crate::model::coverage::State;
+use crate::model::coverage::{Location, State};
 use crate::source::audit::{self, Focus};
 use crate::source::component::metrics;
 use crate::source::scheduler_log;
@@ -41,9 +41,12 @@ pub(super) fn alone(
     )? {
         None => Ok(collected),
         Some(Foreign::Metrics) => Err(OfflineError::NamelessMetrics(path.to_owned())),
-        Some(Foreign::Other { fault, .. }) => Err(OfflineError::Foreign {
+        Some(Foreign::Other {
+            fault, location, ..
+        }) => Err(OfflineError::Foreign {
             path: path.to_owned(),
             fault,
+            location,
         }),
     }
 }
@@ -55,6 +58,8 @@ pub(super) enum Foreign {
         fault: String,
         /// It is no text of its form, or was not read to its end; else nothing is wrong with it, but it is something else.
         is_broken: bool,
+        /// Where the fault stands.
+        location: Option<Location>,
         mentions_settings: bool,
     },
 }
@@ -78,7 +83,7 @@ pub(super) fn take(
     if let Some(layout) = audit::recognises(&head) {
         collected.take_log(subject, audit::read(&mut reader, layout, focus));
         if let Some(fault) = budget.fault() {
-            collected.missing(subject, &fault);
+            collected.missing(subject, &fault, None);
         }
         return Ok(None);
     }
@@ -95,6 +100,7 @@ pub(super) fn take(
         return Ok(Some(Foreign::Other {
             fault,
             is_broken: true,
+            location: None,
             mentions_settings: true,
         }));
     }
@@ -107,20 +113,24 @@ pub(super) fn take(
     let mut reading = document::read(&documents.bytes);
     reading.faults.extend(budget.fault());
     reading.faults.extend(documents.fault);
+    // An entry of an archive is no file that somebody could open; without the logs between them, lines are others.
+    if path.is_file() && documents.logs == 0 {
+        let name = path.strip_prefix(".").unwrap_or(path);
+        reading.file = Some(name.display().to_string().into());
+        document::place_fault(&documents.bytes, &mut reading);
+    }
     if reading.is_foreign() {
         return Ok(Some(Foreign::Other {
             fault: reading.faults.join("; "),
             is_broken: reading.is_broken || budget.fault().is_some(),
+            location: reading.location(),
             mentions_settings: document::mentions_settings(&documents.bytes),
         }));
     }
-    if path.is_file() {
-        // An entry of an archive is no file that somebody could open.
+    if let Some(name) = &reading.file {
         document::place(&documents.bytes, &mut reading.contents);
-        let name = path.strip_prefix(".").unwrap_or(path);
-        let name: Arc<str> = name.display().to_string().into();
         for settings in places::settings(&mut reading.contents) {
-            settings.places.file = Some(Arc::clone(&name));
+            settings.places.file = Some(Arc::clone(name));
         }
     }
     if documents.logs > 0 {

@@ -41,7 +41,7 @@ use super::document::{self, Reading};
 use super::places;
 use super::scheduler_log;
 use crate::model::component::{ComponentName, ComponentVersion, Document, Statement, Told};
-use crate::model::coverage::{Coverage, Source, State};
+use crate::model::coverage::{Coverage, Location, Source, State};
 use crate::model::fact::{Content, Fact};
 use crate::model::pod::PodName;
 use crate::model::want::Want;
@@ -92,7 +92,12 @@ pub(crate) enum OfflineError {
         source: std::io::Error,
     },
     #[error("{path:?} holds no Kubernetes objects: {fault}")]
-    Foreign { path: PathBuf, fault: String },
+    Foreign {
+        path: PathBuf,
+        fault: String,
+        /// Where the fault stands in the file.
+        location: Option<Location>,
+    },
     #[error("{0:?} is a text of metrics, which does not say whose it is")]
     NamelessMetrics(PathBuf),
     #[error("{path:?} is a bundle of version {version:?}, which is newer than this program")]
@@ -253,7 +258,8 @@ impl Collected {
             } else {
                 State::Partial
             };
-            self.note(subject, state, reading.faults.join("; "));
+            let location = reading.location();
+            self.note_at(subject, state, reading.faults.join("; "), location);
         }
         if *extent == Extent::Unsaid {
             self.listed.extend(&reading.listed);
@@ -274,9 +280,9 @@ impl Collected {
     }
 
     /// Notes that something which should be there cannot be read, in part or as a whole.
-    fn missing(&mut self, subject: &str, why: &str) {
+    fn missing(&mut self, subject: &str, why: &str, location: Option<Location>) {
         self.faulty = true;
-        self.note(subject, State::Unreadable, why.to_owned());
+        self.note_at(subject, State::Unreadable, why.to_owned(), location);
     }
 
     /// Notes that who collected could not read lists of a kind.
@@ -374,12 +380,17 @@ impl Collected {
     }
 
     fn note(&mut self, subject: &str, state: State, detail: String) {
+        self.note_at(subject, state, detail, None);
+    }
+
+    fn note_at(&mut self, subject: &str, state: State, detail: String, location: Option<Location>) {
         let source = self.source.name.clone();
         self.coverage.push(Coverage {
             source,
             subject: subject.to_owned(),
             state,
             detail: Some(detail),
+            location,
         });
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::Collected;
 use super::input::Foreign;
 use super::layout::named;
-use crate::model::coverage::State;
+use crate::model::coverage::{Location, State};
 
 /// Names that end so hold objects or configuration, if they hold anything.
 const OBJECTS: [&str; 4] = [".conf", ".json", ".yaml", ".yml"];
@@ -24,7 +24,7 @@ pub(super) struct Others<'l> {
     /// Those that mention gates and are in no form that is known.
     unknown_forms: Vec<String>,
     unread_templates: Vec<String>,
-    broken: Vec<(String, String)>,
+    broken: Vec<(String, String, Option<Location>)>,
 }
 
 impl<'l> Others<'l> {
@@ -45,6 +45,7 @@ impl<'l> Others<'l> {
         let Foreign::Other {
             fault,
             is_broken,
+            location,
             mentions_settings,
         } = found
         else {
@@ -54,7 +55,8 @@ impl<'l> Others<'l> {
             (true, true) if self.is_template(name) => &mut self.unread_templates,
             (true, false) if self.is_template(name) => &mut self.templates,
             (true, _) if ends(&OBJECTS) => {
-                self.broken.push((name.to_owned(), fault.clone()));
+                let broken = (name.to_owned(), fault.clone(), location.clone());
+                self.broken.push(broken);
                 return false;
             }
             (_, true) if !ends(&PROSE) => &mut self.unknown_forms,
@@ -78,8 +80,8 @@ impl<'l> Others<'l> {
     }
 
     pub(super) fn tell(self, collected: &mut Collected) {
-        for (name, fault) in self.broken {
-            collected.missing(&name, &fault);
+        for (name, fault, location) in self.broken {
+            collected.missing(&name, &fault, location);
         }
         let subject = |count: usize| match count {
             1 => "1 file".to_owned(),
@@ -127,6 +129,7 @@ mod tests {
         let found = |is_broken, mentions_settings| Foreign::Other {
             fault: "x".to_owned(),
             is_broken,
+            location: None,
             mentions_settings,
         };
         let broken = |mentions_settings| found(true, mentions_settings);

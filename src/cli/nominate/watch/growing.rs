@@ -123,7 +123,7 @@ fn timed_out(
 /// Only a log grows: what else was named is a mistake of who asks.
 fn refused(error: &OfflineError) -> Error {
     match error {
-        OfflineError::Foreign { path, fault } => {
+        OfflineError::Foreign { path, fault, .. } => {
             let path = path.display().to_string();
             let sentence = format!(
                 "only an audit log that grows can be followed, and {path:?} is none: {fault}"

@@ -151,7 +151,7 @@ pub(super) fn read(
             match is_foreign {
                 Ok(false) => {}
                 Ok(true) => foreign.push(name.to_owned()),
-                Err(error) => collected.missing(name, &error.to_string()),
+                Err(error) => collected.missing(name, &error.to_string(), None),
             }
         })
     };
@@ -172,6 +172,7 @@ pub(super) fn read(
         return Err(OfflineError::Foreign {
             path: path.to_owned(),
             fault: nothing(&listing),
+            location: None,
         });
     }
     if !foreign.is_empty() {
